@@ -1,0 +1,1 @@
+//! The reference backend: every capability, in memory.

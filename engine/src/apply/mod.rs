@@ -1,0 +1,4 @@
+//! Applying plans: preconditions again, then journalled steps, each conditional and safe to repeat.
+
+pub mod commit;
+pub mod recover;

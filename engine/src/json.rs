@@ -1,0 +1,118 @@
+//! Canonical JSON and the one hash of the format, both byte for byte as FORMAT says.
+//!
+//! Everything that is hashed (pin ids, listing names, manifest hashes, view ids) goes through here.
+
+use blake2::Blake2bVar;
+use blake2::digest::{Update, VariableOutput};
+
+/// A JSON value whose objects keep their insertion order.
+pub use serde_json::Value;
+
+/// A JSON object that keeps its insertion order; equality ignores the order.
+pub type Map = serde_json::Map<String, Value>;
+
+/// Canonical JSON of `value`: keys sorted by code point at every depth, no spaces, non-ASCII kept.
+pub fn canonical(value: &Value) -> String {
+    let mut out = String::new();
+    write_canonical(value, &mut out);
+    out
+}
+
+/// Canonical JSON of an object.
+pub fn canonical_map(map: &Map) -> String {
+    let mut out = String::new();
+    write_map(map, &mut out);
+    out
+}
+
+fn write_map(map: &Map, out: &mut String) {
+    let mut keys: Vec<&String> = map.keys().collect();
+    keys.sort_unstable();
+    out.push('{');
+    for (index, key) in keys.into_iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        write_string(key, out);
+        out.push(':');
+        write_canonical(&map[key.as_str()], out);
+    }
+    out.push('}');
+}
+
+fn write_canonical(value: &Value, out: &mut String) {
+    match value {
+        Value::Object(map) => write_map(map, out),
+        Value::Array(items) => {
+            out.push('[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                write_canonical(item, out);
+            }
+            out.push(']');
+        }
+        Value::String(text) => write_string(text, out),
+        // Integers, floats, booleans and null print the same in serde_json's compact form.
+        other => out.push_str(&other.to_string()),
+    }
+}
+
+fn write_string(text: &str, out: &mut String) {
+    // serde_json escapes `"`, `\` and control characters only, exactly the canonical rule.
+    out.push_str(&Value::String(text.to_owned()).to_string());
+}
+
+/// `H(size; parts)`: BLAKE2b with a digest of `size` bytes over each part's length (8 bytes, big-endian)
+/// and bytes, in hexadecimal. `size` is 1 to 64.
+pub fn hash<'a>(size: usize, parts: impl IntoIterator<Item = &'a [u8]>) -> String {
+    let mut hasher = Hasher::new(size);
+    for part in parts {
+        hasher.raw(&(part.len() as u64).to_be_bytes());
+        hasher.raw(part);
+    }
+    hasher.finish()
+}
+
+/// BLAKE2b with a chosen digest size over raw bytes, for digests that frame their parts themselves.
+#[derive(Clone)]
+pub struct Hasher {
+    inner: Blake2bVar,
+    size: usize,
+}
+
+impl Hasher {
+    /// A hasher whose digest has `size` bytes; sizes out of 1..=64 are clamped.
+    pub fn new(size: usize) -> Self {
+        let size = size.clamp(1, 64);
+        // The constructor only refuses sizes that the clamp excludes.
+        let inner = Blake2bVar::new(size).unwrap_or_else(|_| unreachable!("1 <= size <= 64"));
+        Self { inner, size }
+    }
+
+    /// Adds bytes as they are.
+    pub fn raw(&mut self, bytes: &[u8]) {
+        self.inner.update(bytes);
+    }
+
+    /// The digest in lower-case hexadecimal.
+    pub fn finish(self) -> String {
+        let mut digest = vec![0; self.size];
+        if self.inner.finalize_variable(&mut digest).is_err() {
+            unreachable!("the buffer has the digest's size");
+        }
+        hex(&digest)
+    }
+}
+
+/// Lower-case hexadecimal of `bytes`.
+pub fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes
+        .iter()
+        .fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
+            let _ = write!(out, "{byte:02x}");
+            out
+        })
+}

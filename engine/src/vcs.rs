@@ -1,0 +1,201 @@
+//! The enclosing repository as the engine needs it: [`Vcs`], implemented over gix (plain git) and over jj-lib.
+//!
+//! The trait is synchronous. Paths are relative to [`Vcs::workdir`], `/`-separated, as the repository has them. Revisions are
+//! resolved once, and only full ids travel from then on.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::id::CommitId;
+use crate::name::BookmarkName;
+
+/// Which adapter it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VcsKind {
+    /// Plain git.
+    Git,
+    /// jj.
+    Jj,
+}
+
+impl VcsKind {
+    /// `git` or `jj`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Git => "git",
+            Self::Jj => "jj",
+        }
+    }
+}
+
+/// Where the working copy is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Position {
+    /// The commit the next one goes on top of; `None` before the first.
+    pub head: Option<CommitId>,
+    /// The bookmarks the working copy is on (git: the branch `HEAD` names, even unborn; none when detached).
+    pub bookmarks: Vec<BookmarkName>,
+}
+
+/// Another checkout of the same repository (a git worktree, a jj workspace), or this one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkout {
+    /// The VCS's name for it; `main` for git's main worktree.
+    pub name: String,
+    /// Its root.
+    pub path: PathBuf,
+    /// Whether it is this one.
+    pub current: bool,
+    /// Whether its directory can be read now. A locked or unreadable one is not gone.
+    pub readable: bool,
+}
+
+/// Whether every commit that may name a pin can be seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Completeness {
+    /// Yes.
+    Complete,
+    /// No, with the reason and the command that mends it. Nothing may be released then.
+    Cut {
+        /// What cuts it: shallow, partial, grafts, replace refs, an unreadable ref.
+        reason: String,
+        /// A command.
+        hint: String,
+    },
+}
+
+/// The dataset's files at one commit, as blobs: `tether.toml` and everything below `.tether/objects/`.
+#[derive(Clone, Debug, Default)]
+pub struct Tree {
+    /// A content id of `.tether/objects` (equal ids mean equal manifests); `None` when there is none.
+    pub objects_id: Option<String>,
+    /// Manifest files: path below `.tether/objects/` to blob.
+    pub objects: Vec<(String, Blob)>,
+}
+
+/// A file's content with its content id, shared between the trees that hold it.
+#[derive(Clone, Debug)]
+pub struct Blob {
+    /// The VCS's content id.
+    pub id: String,
+    /// The bytes.
+    pub data: Arc<[u8]>,
+}
+
+/// One visible commit.
+#[derive(Clone, Debug)]
+pub struct HistoryCommit {
+    /// Its id.
+    pub id: CommitId,
+    /// The dataset's manifests at it: a key into [`History::trees`]; `None` when the commit has none.
+    pub tree: Option<String>,
+}
+
+/// Every visible commit, with the manifests at each, each distinct tree once.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    /// The commits, newest first.
+    pub commits: Vec<HistoryCommit>,
+    /// Distinct manifest trees by content id.
+    pub trees: HashMap<String, Arc<Tree>>,
+}
+
+/// One file of a dataset commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathChange {
+    /// Where, relative to the working copy's root.
+    pub path: String,
+    /// The new content; `None` removes the file.
+    pub content: Option<Vec<u8>>,
+}
+
+/// A dataset commit to make: exactly these paths, on this head, moving this bookmark.
+#[derive(Clone, Debug)]
+pub struct CommitRequest {
+    /// The paths; everything else of the commit is as in its parent.
+    pub changes: Vec<PathChange>,
+    /// The message, not blank.
+    pub message: String,
+    /// The bookmark that moves onto the commit; must be where the working copy is.
+    pub bookmark: BookmarkName,
+    /// The head the plan saw; another head is a `StalePlan` error and nothing is written.
+    pub expected_head: Option<CommitId>,
+}
+
+/// The enclosing repository.
+pub trait Vcs: Send + Sync {
+    /// Which adapter.
+    fn kind(&self) -> VcsKind;
+
+    /// The root of this checkout.
+    fn workdir(&self) -> &Path;
+
+    /// The directory every checkout of the repository shares (git's common dir, `.jj/repo`).
+    fn shared_dir(&self) -> &Path;
+
+    /// A name of this checkout, unique among those that share the directory and stable while it exists, fit for a file name.
+    fn checkout_name(&self) -> String;
+
+    /// Every checkout, this one first.
+    fn checkouts(&self) -> Result<Vec<Checkout>>;
+
+    /// Where the working copy is.
+    fn position(&self) -> Result<Position>;
+
+    /// The commit a revision names. A name of a bookmark is that bookmark; ambiguity is an error. Values that look like options,
+    /// ranges and lists are refused.
+    fn resolve(&self, rev: &str) -> Result<CommitId>;
+
+    /// Local bookmarks and their commits.
+    fn bookmarks(&self) -> Result<BTreeMap<BookmarkName, CommitId>>;
+
+    /// The bookmark this repository calls its trunk when a dataset is made here (git: the current branch, else `main`).
+    fn default_trunk(&self) -> Result<BookmarkName>;
+
+    /// Which of `paths` the VCS tracks (index or head).
+    fn tracked(&self, paths: &[String]) -> Result<Vec<String>>;
+
+    /// Which of `paths` an ignore rule covers and the VCS does not track.
+    fn ignored(&self, paths: &[String]) -> Result<Vec<String>>;
+
+    /// Which of `paths` the VCS left out of the working copy on purpose (skip-worktree, sparse checkout).
+    fn left_out(&self, paths: &[String]) -> Result<Vec<String>>;
+
+    /// A file at a commit.
+    fn read_at(&self, commit: &CommitId, path: &str) -> Result<Option<Vec<u8>>>;
+
+    /// The manifests at a commit, for the dataset at `prefix` (`""` for the root of the working copy).
+    fn tree_at(&self, commit: &CommitId, prefix: &str) -> Result<Tree>;
+
+    /// Every visible commit (all refs, every checkout's head) with its manifests. Cached by content id.
+    fn history(&self, prefix: &str) -> Result<History>;
+
+    /// Which of `commits` are visible: reachable from a ref or a checkout's head.
+    fn visible(&self, commits: &[CommitId]) -> Result<Vec<bool>>;
+
+    /// A digest over every visible commit id.
+    fn history_digest(&self) -> Result<String>;
+
+    /// Whether history can be trusted to be whole.
+    fn completeness(&self) -> Result<Completeness>;
+
+    /// Refuses what would make a commit fail or go elsewhere: an operation in progress, a bare or foreign repository, no identity.
+    fn check_can_commit(&self) -> Result<()>;
+
+    /// Puts an unborn working copy on `bookmark` (`init`); does nothing when there are commits or it is there already.
+    fn adopt_trunk(&self, bookmark: &BookmarkName) -> Result<()>;
+
+    /// Makes the commit. `prepared` is called with its id before anything becomes visible, where the id is known beforehand; its
+    /// error stops the commit. After an `Ok` the commit stands; an `Err` means it does not, except where the message says so.
+    fn commit(
+        &self,
+        request: &CommitRequest,
+        prepared: &mut dyn FnMut(&CommitId) -> Result<()>,
+    ) -> Result<CommitId>;
+
+    /// The commit of an interrupted [`Vcs::commit`] whose id was never known: the head, when its parent is `expected_head` and it
+    /// holds exactly `request`'s paths and message.
+    fn find_landed(&self, request: &CommitRequest) -> Result<Option<CommitId>>;
+}
