@@ -4,10 +4,12 @@
 //! (`journal/`), and under plain git one head per checkout (`heads/`). [`OpLog`] is where a checkout's head is kept: a file under
 //! git, an anchor inside jj's own View under jj.
 
+mod follow;
 mod heads;
 mod journal;
 mod store;
 
+pub use follow::follow;
 pub use heads::FileHeads;
 pub use journal::{Journal, Progress, Unfinished};
 pub use store::OpStore;

@@ -1,0 +1,100 @@
+//! Publishing an operation: view, record, head, then `workspace.toml`. The head's move is the commit point.
+
+use serde_json::Value;
+
+use crate::clock;
+use crate::dataset::Dataset;
+use crate::error::Result;
+use crate::id::{CommitId, OpId};
+use crate::oplog::{Head, Operation};
+use crate::workspace::{View, Workspace};
+
+/// What an operation says of itself, beyond the view it leaves.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// Its id, as its journal has it.
+    pub id: OpId,
+    /// Its command.
+    pub command: String,
+    /// The plan it applied.
+    pub plan: Option<Value>,
+    /// What it did.
+    pub result: Value,
+    /// What it replaced.
+    pub pre: Value,
+    /// The dataset commit it made.
+    pub commit: Option<CommitId>,
+    /// For an undo: what it reversed.
+    pub undoes: Option<OpId>,
+    /// The operation it is a step of.
+    pub step_of: Option<OpId>,
+    /// Its finished steps.
+    pub progress: Vec<Value>,
+}
+
+impl Record {
+    /// A record of `command` with a fresh id and nothing else.
+    pub fn new(command: &str) -> Result<Self> {
+        Ok(Self {
+            id: OpId::random()?,
+            command: command.to_owned(),
+            plan: None,
+            result: Value::Null,
+            pre: Value::Null,
+            commit: None,
+            undoes: None,
+            step_of: None,
+            progress: Vec::new(),
+        })
+    }
+}
+
+/// Publishes an operation that leaves `workspace.view`, and writes `workspace.toml`. Call with the checkout's lock held, after
+/// [`adopt_foreign`].
+pub fn publish(dataset: &Dataset, workspace: &mut Workspace, record: Record) -> Result<Head> {
+    let head = publish_head(dataset, workspace, record)?;
+    dataset.write_workspace(workspace)?;
+    Ok(head)
+}
+
+/// [`publish`] without the last step: the caller writes `workspace.toml`.
+pub fn publish_head(dataset: &Dataset, workspace: &mut Workspace, record: Record) -> Result<Head> {
+    let store = dataset.op_store();
+    let expected = dataset.oplog.head()?;
+    let view = store.put_view(&workspace.view)?;
+    let operation = Operation {
+        id: record.id,
+        previous: expected.as_ref().map(|head| head.operation.clone()),
+        at: clock::now(),
+        command: record.command,
+        workspace: workspace.id.clone(),
+        view,
+        plan: record.plan,
+        result: record.result,
+        pre: record.pre,
+        commit: record.commit,
+        undoes: record.undoes,
+        step_of: record.step_of,
+        progress: record.progress,
+    };
+    store.put_operation(&operation)?;
+    dataset.oplog.publish(&operation, expected.as_ref())?;
+    let head = Head {
+        operation: operation.id,
+        view: operation.view,
+    };
+    workspace.materialised = Some((head.operation.clone(), head.view.clone()));
+    Ok(head)
+}
+
+/// Records a `workspace.toml` that something else wrote as an operation of its own, `import-view`, so that undoing what comes next
+/// leads back to it (FORMAT, 'Files'). Does nothing when the file is what the operation log says. Call with the checkout's lock held.
+pub fn adopt_foreign(dataset: &Dataset, workspace: &mut Workspace) -> Result<()> {
+    if workspace.materialised.is_some() {
+        return Ok(());
+    }
+    if workspace.view == View::default() && dataset.oplog.head()?.is_none() {
+        return Ok(());
+    }
+    publish(dataset, workspace, Record::new("import-view")?).map(drop)
+}
