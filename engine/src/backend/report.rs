@@ -70,6 +70,8 @@ pub enum Change {
     Removed,
     /// Both have it and it differs.
     Modified,
+    /// Both have it, under different names: the path reads `OLD -> NEW`. Counted as modified.
+    Renamed,
 }
 
 impl Change {
@@ -79,6 +81,7 @@ impl Change {
             Self::Added => "added",
             Self::Removed => "removed",
             Self::Modified => "modified",
+            Self::Renamed => "renamed",
         }
     }
 }
@@ -132,7 +135,7 @@ impl ObjectDiff {
         match change {
             Change::Added => self.added += 1,
             Change::Removed => self.removed += 1,
-            Change::Modified => self.modified += 1,
+            Change::Modified | Change::Renamed => self.modified += 1,
         }
         if self.entries.len() < Self::MAX_ENTRIES {
             self.entries.push(DiffEntry {
