@@ -2,10 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Head, OpLog, Operation};
-use crate::error::Result;
+use super::{Head, OpLog, Operation, step};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fsutil;
 
 /// `<shared dir>/tether/heads/<checkout>`: replaced atomically, under the repository lock or the checkout lock.
+///
+/// The file is one JSON object, `{"operation": ..., "view": ...}`.
 #[derive(Clone, Debug)]
 pub struct FileHeads {
     path: PathBuf,
@@ -22,12 +25,55 @@ impl FileHeads {
 
 impl OpLog for FileHeads {
     fn head(&self) -> Result<Option<Head>> {
-        let _ = &self.path;
-        todo!("oplog owner")
+        let Some(content) = fsutil::read_regular(&self.path)? else {
+            return Ok(None);
+        };
+        let head = serde_json::from_slice(&content).map_err(|_| {
+            Error::config(format!(
+                "{} does not name an operation and its view",
+                self.path.display()
+            ))
+            .with_hint(format!(
+                "move {} away: the checkout then starts a new operation log",
+                self.path.display()
+            ))
+        })?;
+        Ok(Some(head))
     }
 
     fn publish(&self, operation: &Operation, expected: Option<&Head>) -> Result<()> {
-        let _ = (operation, expected);
-        todo!("oplog owner")
+        let target = Head {
+            operation: operation.id.clone(),
+            view: operation.view.clone(),
+        };
+        let head = self.head()?;
+        if head.as_ref() == Some(&target) {
+            return Ok(());
+        }
+        if head.as_ref() != expected {
+            return Err(moved(head.as_ref()));
+        }
+        let mut content = serde_json::to_vec(&target)
+            .map_err(|error| Error::internal("a head has no JSON form").with_source(error))?;
+        content.push(b'\n');
+        step("publish");
+        fsutil::write_atomic(&self.path, &content)?;
+        step("published");
+        Ok(())
     }
 }
+
+fn moved(head: Option<&Head>) -> Error {
+    let message = match head {
+        Some(head) => format!(
+            "operation {} was applied in this checkout meanwhile",
+            head.operation
+        ),
+        None => "this checkout's operation log was removed meanwhile".to_owned(),
+    };
+    Error::new(ErrorKind::StalePlan, message).with_hint("run the command again")
+}
+
+#[cfg(test)]
+#[path = "heads_tests.rs"]
+mod tests;

@@ -7,11 +7,13 @@
 mod follow;
 mod heads;
 mod journal;
+mod step;
 mod store;
 
 pub use follow::follow;
 pub use heads::FileHeads;
 pub use journal::{Journal, Progress, Unfinished};
+pub use step::step;
 pub use store::OpStore;
 
 use serde::{Deserialize, Serialize};

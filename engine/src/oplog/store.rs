@@ -1,10 +1,15 @@
 //! Views and operation records on disk: immutable files, written once.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::Operation;
-use crate::error::Result;
+use serde::{Deserialize, Serialize};
+
+use super::{Operation, step};
+use crate::error::{Error, Result};
+use crate::fsutil;
 use crate::id::{OpId, ViewId};
+use crate::json;
 use crate::workspace::View;
 
 /// `<shared dir>/tether/{views,ops}`.
@@ -28,37 +33,160 @@ impl OpStore {
 
     /// The id of a view: BLAKE2b (16 bytes) of its canonical JSON.
     pub fn view_id(view: &View) -> ViewId {
-        let _ = view;
-        todo!("oplog owner")
+        id_of(canonical(view).as_bytes())
     }
 
     /// Writes a view, durably. The same view is the same file.
     pub fn put_view(&self, view: &View) -> Result<ViewId> {
-        let _ = view;
-        todo!("oplog owner")
+        let content = canonical(view);
+        let id = id_of(content.as_bytes());
+        let path = self.view_path(&id);
+        // A file with other content under this name is damaged, and this mends it.
+        if fsutil::read_regular(&path)?.as_deref() != Some(content.as_bytes()) {
+            fsutil::write_atomic(&path, content.as_bytes())?;
+        }
+        step("view.written");
+        Ok(id)
     }
 
     /// Reads a view and checks its content against its name.
     pub fn view(&self, id: &ViewId) -> Result<View> {
-        let _ = id;
-        todo!("oplog owner")
+        let path = self.view_path(id);
+        let content = fsutil::read_regular(&path)?.ok_or_else(|| {
+            lost(
+                &format!("view {id} of this checkout is not in the view store"),
+                &path,
+            )
+        })?;
+        let damaged = || lost(&format!("view {id} of this checkout is damaged"), &path);
+        if id_of(&content) != *id {
+            return Err(damaged());
+        }
+        from_canonical(&content).ok_or_else(damaged)
     }
 
     /// Writes an operation record, durably; an id that is there already must hold the same.
     pub fn put_operation(&self, operation: &Operation) -> Result<()> {
-        let _ = operation;
-        todo!("oplog owner")
+        let path = self.operation_path(&operation.id);
+        if fsutil::read_regular(&path)?.is_some() {
+            if self.operation(&operation.id)? == *operation {
+                return Ok(());
+            }
+            return Err(Error::internal(format!(
+                "operation {} is on record already, with other content",
+                operation.id
+            )));
+        }
+        let mut content = serde_json::to_vec_pretty(operation)
+            .map_err(|error| Error::internal("an operation has no JSON form").with_source(error))?;
+        content.push(b'\n');
+        fsutil::write_atomic(&path, &content)?;
+        step("operation.written");
+        Ok(())
     }
 
     /// Reads an operation record.
     pub fn operation(&self, id: &OpId) -> Result<Operation> {
-        let _ = id;
-        todo!("oplog owner")
+        let path = self.operation_path(id);
+        self.find(id)?.ok_or_else(|| {
+            lost(
+                &format!("operation {id} is not in the operation log"),
+                &path,
+            )
+        })
     }
 
     /// The chain from `head`, newest first, at most `limit`. A missing record ends the chain.
     pub fn chain(&self, head: &OpId, limit: usize) -> Result<Vec<Operation>> {
-        let _ = (head, limit);
-        todo!("oplog owner")
+        let mut chain = Vec::new();
+        let mut seen = BTreeSet::new();
+        let mut next = Some(head.clone());
+        while let Some(id) = next.filter(|id| chain.len() < limit && seen.insert(id.clone())) {
+            let Some(operation) = self.find(&id)? else {
+                break;
+            };
+            next = operation.previous.clone();
+            chain.push(operation);
+        }
+        Ok(chain)
+    }
+
+    fn find(&self, id: &OpId) -> Result<Option<Operation>> {
+        let path = self.operation_path(id);
+        let Some(content) = fsutil::read_regular(&path)? else {
+            return Ok(None);
+        };
+        let operation: Option<Operation> = serde_json::from_slice(&content).ok();
+        operation
+            .filter(|operation| operation.id == *id)
+            .map(Some)
+            .ok_or_else(|| lost(&format!("the record of operation {id} is damaged"), &path))
+    }
+
+    fn view_path(&self, id: &ViewId) -> PathBuf {
+        self.dir.join("views").join(id.as_str())
+    }
+
+    fn operation_path(&self, id: &OpId) -> PathBuf {
+        self.dir.join("ops").join(format!("{id}.json"))
     }
 }
+
+fn id_of(content: &[u8]) -> ViewId {
+    let mut hasher = json::Hasher::new(ViewId::DIGITS / 2);
+    hasher.raw(content);
+    hasher
+        .finish()
+        .parse()
+        .unwrap_or_else(|_| unreachable!("16 bytes are 32 hexadecimal digits"))
+}
+
+fn lost(message: &str, path: &Path) -> Error {
+    Error::config(message).with_hint(format!(
+        "restore {} from a backup, or start from the committed state with `tether new BOOKMARK`",
+        path.display()
+    ))
+}
+
+// The one place that knows a view's canonical form.
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    bookmark: Option<crate::name::BookmarkName>,
+    working_refs: std::collections::BTreeMap<crate::key::ObjectKey, crate::name::NativeRef>,
+    pending_forks: std::collections::BTreeMap<crate::key::ObjectKey, crate::name::NativeRef>,
+    pending_resets: std::collections::BTreeMap<crate::key::ObjectKey, crate::state::State>,
+    fork_points: std::collections::BTreeMap<crate::key::ObjectKey, crate::state::State>,
+    base_states: std::collections::BTreeMap<crate::key::ObjectKey, crate::state::State>,
+}
+
+fn canonical(view: &View) -> String {
+    let view = view.clone();
+    let stored = Stored {
+        bookmark: view.bookmark,
+        working_refs: view.working_refs,
+        pending_forks: view.pending_forks,
+        pending_resets: view.pending_resets,
+        fork_points: view.fork_points,
+        base_states: view.base_states,
+    };
+    // Text keys and JSON values: serialisation cannot fail.
+    json::canonical(&serde_json::to_value(stored).unwrap_or_default())
+}
+
+fn from_canonical(content: &[u8]) -> Option<View> {
+    let stored: Stored = serde_json::from_slice(content).ok()?;
+    Some(View {
+        bookmark: stored.bookmark,
+        working_refs: stored.working_refs,
+        pending_forks: stored.pending_forks,
+        pending_resets: stored.pending_resets,
+        fork_points: stored.fork_points,
+        base_states: stored.base_states,
+    })
+}
+
+#[cfg(test)]
+#[path = "store_tests.rs"]
+mod tests;
