@@ -54,14 +54,40 @@ fn write_canonical(value: &Value, out: &mut String) {
             out.push(']');
         }
         Value::String(text) => write_string(text, out),
-        // Integers, floats, booleans and null print the same in serde_json's compact form.
+        Value::Number(number) if number.is_f64() => {
+            out.push_str(&python_float(number.as_f64().unwrap_or_default()));
+        }
+        // Integers, booleans and null print the same in serde_json's compact form.
         other => out.push_str(&other.to_string()),
     }
 }
 
 fn write_string(text: &str, out: &mut String) {
-    // serde_json escapes `"`, `\` and control characters only, exactly the canonical rule.
-    out.push_str(&Value::String(text.to_owned()).to_string());
+    let plain = |b: u8| b >= b' ' && b != b'"' && b != b'\\';
+    if text.bytes().all(plain) {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+    } else {
+        // serde_json escapes `"`, `\` and control characters only, exactly the canonical rule.
+        out.push_str(&Value::String(text.to_owned()).to_string());
+    }
+}
+
+/// A finite float as Python writes it: the shortest digits that read back, an exponent of at least two digits
+/// below 1e-4 and from 1e16 on.
+pub(crate) fn python_float(value: f64) -> String {
+    let scientific = format!("{value:e}");
+    let Some((digits, exponent)) = scientific.split_once('e') else {
+        return scientific;
+    };
+    let exponent: i32 = exponent.parse().unwrap_or_default();
+    if (-4..16).contains(&exponent) {
+        format!("{value:?}")
+    } else {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        format!("{digits}e{sign}{:02}", exponent.unsigned_abs())
+    }
 }
 
 /// `H(size; parts)`: BLAKE2b with a digest of `size` bytes over each part's length (8 bytes, big-endian)

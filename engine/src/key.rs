@@ -12,7 +12,13 @@ use crate::error::{Error, Result};
 #[serde(transparent)]
 pub struct ObjectKey(String);
 
+const MANIFEST_SUFFIX: &str = ".toml";
+
 impl ObjectKey {
+    /// The longest segment in bytes, counting the `.toml` of its manifest: what every file system can name, with room
+    /// for the suffix of a temporary file.
+    pub const MAX_SEGMENT: usize = 250;
+
     /// The key as text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -24,12 +30,53 @@ impl ObjectKey {
     }
 }
 
+/// Why `text` is no key, as the end of a sentence; `None` when it is one.
+fn refusal(text: &str) -> Option<&'static str> {
+    if text.is_empty() {
+        return Some("it is empty");
+    }
+    if text.starts_with('/') {
+        return Some("it starts with `/`");
+    }
+    if text.ends_with('/') {
+        return Some("it ends with `/`, which selects every key below a prefix");
+    }
+    if text.contains('\\') {
+        return Some("it contains `\\`");
+    }
+    if text.chars().any(char::is_control) {
+        return Some("it contains a control character");
+    }
+    if text.chars().any(|c| c.is_whitespace() && c != ' ') {
+        return Some("it contains white space other than the plain space");
+    }
+    text.split('/').find_map(segment_refusal)
+}
+
+fn segment_refusal(segment: &str) -> Option<&'static str> {
+    let bytes = segment.as_bytes();
+    match bytes {
+        [] => Some("it has an empty segment"),
+        b"." | b".." => Some("`.` and `..` are not names"),
+        [letter, b':', ..] if letter.is_ascii_alphabetic() => {
+            Some("a segment starts with a drive letter")
+        }
+        _ if bytes.len() + MANIFEST_SUFFIX.len() > ObjectKey::MAX_SEGMENT => {
+            Some("a segment is too long for a file name (at most 245 bytes)")
+        }
+        _ => None,
+    }
+}
+
 impl FromStr for ObjectKey {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let _ = text;
-        todo!("values owner")
+        match refusal(text) {
+            None => Ok(Self(text.to_owned())),
+            Some(reason) => Err(Error::user(format!("{text:?} cannot be a key: {reason}"))
+                .with_hint("use names separated by `/`, such as `tether add raw/plate1 LOCATOR`")),
+        }
     }
 }
 
@@ -69,6 +116,27 @@ impl<'de> Deserialize<'de> for ObjectKey {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Selection(pub Vec<String>);
 
+fn selects(selector: &str, key: &ObjectKey) -> bool {
+    if selector.ends_with('/') {
+        key.as_str().starts_with(selector)
+    } else {
+        key.as_str() == selector
+    }
+}
+
+fn nothing_selected(selector: &str, any_known: bool) -> Error {
+    let message = if selector.ends_with('/') {
+        format!("no object's key starts with {selector:?}")
+    } else {
+        format!("no object {selector:?}")
+    };
+    Error::user(message).with_hint(if any_known {
+        "`tether status` lists the objects; a prefix ends in `/`"
+    } else {
+        "this dataset has no objects yet: `tether add KEY LOCATOR --kind KIND`"
+    })
+}
+
 impl Selection {
     /// Every object.
     pub fn all() -> Self {
@@ -80,14 +148,32 @@ impl Selection {
         self.0.is_empty()
     }
 
-    /// The keys of `known` that are selected, in order, each once.
+    /// The keys of `known` that are selected, in the order of `known`, each once.
     ///
     /// A selector that matches nothing is an error that names it.
     pub fn resolve<'a>(
         &self,
         known: impl IntoIterator<Item = &'a ObjectKey>,
     ) -> Result<Vec<ObjectKey>> {
-        let _ = known.into_iter();
-        todo!("values owner")
+        let mut used = vec![false; self.0.len()];
+        let mut selected = Vec::new();
+        let mut any_known = false;
+        for key in known {
+            any_known = true;
+            let mut matched = self.0.is_empty();
+            for (selector, used) in self.0.iter().zip(&mut used) {
+                if selects(selector, key) {
+                    matched = true;
+                    *used = true;
+                }
+            }
+            if matched {
+                selected.push(key.clone());
+            }
+        }
+        match self.0.iter().zip(&used).find(|(_, used)| !**used) {
+            None => Ok(selected),
+            Some((selector, _)) => Err(nothing_selected(selector, any_known)),
+        }
     }
 }

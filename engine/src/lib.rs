@@ -40,6 +40,7 @@ pub mod register;
 pub mod report;
 pub mod secrets;
 pub mod state;
+mod toml_text;
 pub mod vcs;
 pub mod workspace;
 pub mod world;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::{Error, Result};
 use crate::id::{DatasetId, PinId};
+use crate::json;
 
 macro_rules! text_type {
     ($(#[$doc:meta])* $name:ident) => {
@@ -101,10 +102,29 @@ pub fn working_ref(dataset: &DatasetId, bookmark: &BookmarkName) -> NativeRef {
     NativeRef(format!("{WORKING_REF_PREFIX}{dataset}.{}", slug(bookmark)))
 }
 
+/// Stands for a run of replaced characters until the whole slug is known, so that a run is not joined with a literal `-`.
+const REPLACED: char = '\0';
+
 /// The bookmark as it appears in a working branch's name (FORMAT, 'Names in stores').
 pub fn slug(bookmark: &BookmarkName) -> String {
-    let _ = bookmark;
-    todo!("values owner")
+    let text = bookmark.as_str();
+    let mut slug = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') {
+            slug.push(c);
+        } else if !slug.ends_with(REPLACED) {
+            slug.push(REPLACED);
+        }
+    }
+    let slug = slug.replace(REPLACED, "-");
+    let slug = slug.trim_matches('-');
+    if slug == text {
+        return slug.to_owned();
+    }
+    let slug = if slug.is_empty() { "bm" } else { slug };
+    let canonical = json::canonical(&json::Value::String(text.to_owned()));
+    let hash = json::hash(8, [canonical.as_bytes()]);
+    format!("{slug}-{}", &hash[..6])
 }
 
 /// What a native ref's name says.
@@ -141,6 +161,60 @@ pub enum ParsedRef {
 
 /// Reads a native ref's name.
 pub fn parse_ref(name: &str) -> ParsedRef {
-    let _ = name;
-    todo!("values owner")
+    parse_pin(name)
+        .or_else(|| parse_working(name))
+        .or_else(|| {
+            let dataset = name.strip_prefix(OWNER_PREFIX)?;
+            Some(ParsedRef::Owner(dataset.parse().ok()?))
+        })
+        .unwrap_or(ParsedRef::Foreign)
+}
+
+const OWNER_PREFIX: &str = "tether.owner.";
+
+fn parse_pin(name: &str) -> Option<ParsedRef> {
+    let mut parts = name.strip_prefix(REF_PREFIX)?.splitn(3, '.');
+    let (dataset, hash) = (parts.next()?, parts.next()?);
+    let pin = format!("{dataset}.{hash}").parse().ok()?;
+    let generation = parts.next().map_or(Some(1), parse_generation)?;
+    Some(ParsedRef::Pin { pin, generation })
+}
+
+fn parse_working(name: &str) -> Option<ParsedRef> {
+    let (dataset, rest) = name.strip_prefix(WORKING_REF_PREFIX)?.split_once('.')?;
+    let dataset: DatasetId = dataset.parse().ok()?;
+    if let Some((workspace, legacy)) = rest.split_once('.')
+        && is_workspace_prefix(workspace)
+        && parse_generation(legacy).is_none()
+    {
+        return Some(ParsedRef::Legacy {
+            dataset,
+            workspace: workspace.to_owned(),
+        });
+    }
+    let (slug, generation) = match rest.rsplit_once('.') {
+        Some((slug, number)) => (slug, parse_generation(number)?),
+        None => (rest, 1),
+    };
+    if slug.is_empty() || slug.contains('.') {
+        return None;
+    }
+    Some(ParsedRef::Working {
+        dataset,
+        slug: slug.to_owned(),
+        generation,
+    })
+}
+
+/// A generation as it is written: 2 or more, without leading zeros.
+fn parse_generation(text: &str) -> Option<u32> {
+    let number: u32 = text.parse().ok()?;
+    (number >= 2 && number.to_string() == text).then_some(number)
+}
+
+fn is_workspace_prefix(text: &str) -> bool {
+    text.len() == 8
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }

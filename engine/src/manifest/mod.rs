@@ -4,15 +4,19 @@
 
 mod text;
 
+pub(crate) use text::{file_mode, pin_mode};
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::id::PinId;
+use crate::json::{self, Value};
 use crate::key::ObjectKey;
 use crate::name::NativeRef;
 use crate::state::{Locator, State};
+use crate::toml_text::Item;
 
 /// `[policy] file`: what a changed local file means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,7 +97,14 @@ pub struct Manifest {
 
 /// Keys and tables of a manifest that this version does not know.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Extra(pub(crate) Vec<(Vec<String>, String)>);
+pub struct Extra {
+    /// At the top level.
+    top: Vec<(String, Item)>,
+    /// In `[policy]`.
+    policy: Vec<(String, Item)>,
+    /// In `[pin]`.
+    pin: Vec<(String, Item)>,
+}
 
 impl Manifest {
     /// A fresh manifest of an object that was never committed.
@@ -136,6 +147,12 @@ pub type Manifests = BTreeMap<ObjectKey, Manifest>;
 
 /// The hash over all manifests: 64 hexadecimal digits, shown by its first 12.
 pub fn manifest_hash(manifests: &Manifests) -> String {
-    let _ = manifests;
-    todo!("values owner")
+    let parts: Vec<String> = manifests
+        .values()
+        .map(|manifest| {
+            let pair = vec![manifest.key.as_str().into(), manifest.canonical().into()];
+            json::canonical(&Value::Array(pair))
+        })
+        .collect();
+    json::hash(32, parts.iter().map(String::as_bytes))
 }
