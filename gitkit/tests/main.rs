@@ -1,0 +1,14 @@
+//! gitkit against repositories that the `git` executable made.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod env;
+mod exec;
+mod fixture;
+mod open;
+mod refs;
+mod worktree;
