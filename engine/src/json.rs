@@ -25,6 +25,21 @@ pub fn canonical_map(map: &Map) -> String {
     out
 }
 
+/// `map` without its nulls, at every depth.
+pub fn without_nulls(map: &Map) -> Map {
+    fn strip(value: &Value) -> Option<Value> {
+        match value {
+            Value::Null => None,
+            Value::Object(map) => Some(Value::Object(without_nulls(map))),
+            Value::Array(items) => Some(Value::Array(items.iter().filter_map(strip).collect())),
+            other => Some(other.clone()),
+        }
+    }
+    map.iter()
+        .filter_map(|(key, value)| Some((key.clone(), strip(value)?)))
+        .collect()
+}
+
 fn write_map(map: &Map, out: &mut String) {
     let mut keys: Vec<&String> = map.keys().collect();
     keys.sort_unstable();

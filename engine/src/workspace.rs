@@ -1,13 +1,16 @@
 //! `.tether/workspace.toml`: one checkout's own state, in the format the Python package shares.
 
+mod text;
+mod view;
+
 use std::collections::BTreeMap;
 
 use crate::error::Result;
 use crate::id::{OpId, ViewId, WorkspaceId};
-use crate::json::Map;
 use crate::key::ObjectKey;
 use crate::name::{BookmarkName, NativeRef};
 use crate::state::State;
+use crate::toml_text::Item;
 
 /// An object the last snapshot could not read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,8 +56,12 @@ pub struct Workspace {
     /// What it could not read.
     pub last_snapshot_errors: BTreeMap<ObjectKey, SnapshotError>,
     /// Unknown keys, kept on rewrite.
-    pub extra: Map,
+    pub extra: Extra,
 }
+
+/// Keys and tables of `workspace.toml` that this version does not know.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Extra(Vec<(String, Item)>);
 
 impl Workspace {
     /// A fresh checkout's state.
@@ -66,18 +73,17 @@ impl Workspace {
             last_snapshot_at: None,
             last_snapshot: BTreeMap::new(),
             last_snapshot_errors: BTreeMap::new(),
-            extra: Map::new(),
+            extra: Extra::default(),
         }
     }
 
     /// Reads the file. Errors name it and never quote a line.
     pub fn parse(text: &[u8]) -> Result<Self> {
-        let _ = text;
-        todo!("values owner")
+        text::parse(text)
     }
 
     /// The file's text.
     pub fn to_toml(&self) -> String {
-        todo!("values owner")
+        text::render(self)
     }
 }

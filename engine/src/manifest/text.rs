@@ -79,8 +79,8 @@ impl Fields {
         for (name, value) in source.table("policy", value)? {
             let name = name.into_inner();
             match name.as_ref() {
-                "file" => self.policy.file = file_mode(source, value)?,
-                "pin" => self.policy.pin = pin_mode(source, value)?,
+                "file" => self.policy.file = file_mode(source, "policy.file", value)?,
+                "pin" => self.policy.pin = pin_mode(source, "policy.pin", value)?,
                 _ => self
                     .extra
                     .policy
@@ -136,13 +136,21 @@ impl Fields {
 }
 
 /// `[policy] file` or `[defaults] file`.
-pub(crate) fn file_mode<'a>(source: &Source<'a>, value: Spanned<DeValue<'a>>) -> Result<FileMode> {
-    source.parsed("file", value, "\"immutable\" or \"versioned\"", word)
+pub(crate) fn file_mode<'a>(
+    source: &Source<'a>,
+    name: &str,
+    value: Spanned<DeValue<'a>>,
+) -> Result<FileMode> {
+    source.parsed(name, value, "\"immutable\" or \"versioned\"", word)
 }
 
 /// `[policy] pin` or `[defaults] pin`.
-pub(crate) fn pin_mode<'a>(source: &Source<'a>, value: Spanned<DeValue<'a>>) -> Result<PinMode> {
-    source.parsed("pin", value, "\"native\" or \"record\"", word)
+pub(crate) fn pin_mode<'a>(
+    source: &Source<'a>,
+    name: &str,
+    value: Spanned<DeValue<'a>>,
+) -> Result<PinMode> {
+    source.parsed(name, value, "\"native\" or \"record\"", word)
 }
 
 /// The variant of a plain enum that `text` names.

@@ -6,7 +6,7 @@
 mod read;
 mod write;
 
-pub(crate) use read::{File, Source};
+pub(crate) use read::{File, Source, Table, tick};
 pub(crate) use write::{quoted, render};
 
 use crate::json::{Map, Value, python_float};

@@ -206,6 +206,16 @@ impl<'a> Source<'a> {
         Ok(map)
     }
 
+    /// A single value: no array and no table.
+    pub(crate) fn plain(&self, name: &str, value: Spanned<DeValue<'a>>) -> Result<Value> {
+        match value.get_ref() {
+            DeValue::Array(_) | DeValue::Table(_) => {
+                Err(self.wrong_type(name, &value, "a single value"))
+            }
+            _ => self.json(name, value),
+        }
+    }
+
     fn json(&self, name: &str, value: Spanned<DeValue<'a>>) -> Result<Value> {
         let span = value.span();
         Ok(match value.into_inner() {
