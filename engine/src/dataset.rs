@@ -109,6 +109,11 @@ impl Dataset {
         files::manifests(&self.tether_path("objects"))
     }
 
+    /// [`Dataset::manifests`], with the manifests that cannot be read beside the others: their key, where the file's place is one.
+    pub fn manifests_tolerant(&self) -> Result<(Manifests, Vec<(Option<ObjectKey>, Error)>)> {
+        files::manifests_tolerant(&self.tether_path("objects"))
+    }
+
     /// The manifests at a commit.
     pub fn manifests_at(&self, commit: &CommitId) -> Result<Manifests> {
         files::manifests_of(&self.vcs.tree_at(commit, &self.prefix)?)

@@ -217,6 +217,8 @@ pub enum ObjectChange {
     Removed,
     /// Both have it and it differs.
     Changed,
+    /// Both have it and nothing differs; the JSON lists it, text leaves it out.
+    Unchanged,
 }
 
 /// One object in `diff`.

@@ -19,14 +19,34 @@ const PARALLEL_FROM: usize = 64;
 pub(super) fn manifests(objects: &Path) -> Result<Manifests> {
     let mut found = Vec::new();
     walk(objects, "", &mut found)?;
-    parse_all(found, |(below, path)| {
-        let key = key_of(below)?;
-        // A file that vanished since the walk was removed; the others still count.
-        let Some(text) = fsutil::read_regular(path)? else {
-            return Ok(None);
-        };
-        Manifest::parse(&key, &text).map(Some)
-    })
+    let (manifests, errors) = parse_each(&found, read_file);
+    all_or_errors(
+        manifests,
+        errors.into_iter().map(|(_, error)| error).collect(),
+    )
+}
+
+/// What [`manifests_tolerant`] finds: the readable manifests, and the files it could not read by their key, where they have one.
+pub(super) type Found = (Manifests, Vec<(Option<ObjectKey>, Error)>);
+
+/// [`manifests`], but a manifest that cannot be read does not hide the others.
+pub(super) fn manifests_tolerant(objects: &Path) -> Result<Found> {
+    let mut found = Vec::new();
+    walk(objects, "", &mut found)?;
+    let (manifests, errors) = parse_each(&found, read_file);
+    let errors = errors
+        .into_iter()
+        .map(|(file, error)| (key_of(&file.0).ok(), error));
+    Ok((manifests, errors.collect()))
+}
+
+fn read_file((below, path): &(String, PathBuf)) -> Result<Option<Manifest>> {
+    let key = key_of(below)?;
+    // A file that vanished since the walk was removed; the others still count.
+    let Some(text) = fsutil::read_regular(path)? else {
+        return Ok(None);
+    };
+    Manifest::parse(&key, &text).map(Some)
 }
 
 /// The manifests of a commit's tree.
@@ -36,9 +56,13 @@ pub(super) fn manifests_of(tree: &Tree) -> Result<Manifests> {
         .iter()
         .filter(|(below, _)| below.ends_with(".toml"))
         .collect();
-    parse_all(files, |(below, blob)| {
+    let (manifests, errors) = parse_each(&files, |(below, blob)| {
         Manifest::parse(&key_of(below)?, &blob.data).map(Some)
-    })
+    });
+    all_or_errors(
+        manifests,
+        errors.into_iter().map(|(_, error)| error).collect(),
+    )
 }
 
 /// Adds which commit a manifest was read at.
@@ -47,10 +71,10 @@ pub(super) fn at_commit(error: Error, commit: &CommitId) -> Error {
     Error::new(error.kind(), message).with_source(error)
 }
 
-fn parse_all<T: Sync>(
-    files: Vec<T>,
+fn parse_each<T: Sync>(
+    files: &[T],
     parse: impl Fn(&T) -> Result<Option<Manifest>> + Sync,
-) -> Result<Manifests> {
+) -> (Manifests, Vec<(&T, Error)>) {
     let parsed: Vec<Result<Option<Manifest>>> = if files.len() >= PARALLEL_FROM {
         files.par_iter().map(&parse).collect()
     } else {
@@ -58,15 +82,19 @@ fn parse_all<T: Sync>(
     };
     let mut manifests = Manifests::new();
     let mut errors = Vec::new();
-    for result in parsed {
+    for (file, result) in files.iter().zip(parsed) {
         match result {
             Ok(Some(manifest)) => {
                 manifests.insert(manifest.key.clone(), manifest);
             }
             Ok(None) => {}
-            Err(error) => errors.push(error),
+            Err(error) => errors.push((file, error)),
         }
     }
+    (manifests, errors)
+}
+
+fn all_or_errors(manifests: Manifests, errors: Vec<Error>) -> Result<Manifests> {
     if errors.is_empty() {
         Ok(manifests)
     } else {
