@@ -3,7 +3,8 @@
 //! Both are `flock`s on files that are never deleted or replaced; a left-over file is not a lock. Order: repository, then checkout.
 //! A waiter says who holds the lock after one second and gives up after 30 s (checkout) or 60 s (repository).
 //!
-//! The Python package locks the same files the same way. The file's text (`<pid> <command>`) is for waiters only: it is trusted as
+//! Whoever holds the file also holds a `flock` on the directory it is in, so that deleting the file while it is held lets no second
+//! writer in. The Python package locks the same files the same way (and no directory). The file's text (`<pid> <command>`) is for waiters only: it is trusted as
 //! far as the system agrees that this process holds the lock.
 
 use std::fs::{self, File, TryLockError};
@@ -39,7 +40,7 @@ impl LockKind {
     fn patience(self) -> (Duration, Duration) {
         let limit = match self {
             Self::Checkout => Duration::from_secs(30),
-            Self::Repository => Duration::from_secs(60),
+            Self::Repository => Duration::from_mins(1),
         };
         let limit = test_limit().unwrap_or(limit);
         (Duration::from_secs(1).min(limit / 2), limit)
@@ -63,6 +64,8 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 #[must_use = "the lock is held only while this value lives"]
 pub struct Lock {
     file: File,
+    /// `None` where the file system locks no directories.
+    _dir: Option<File>,
     path: PathBuf,
 }
 
@@ -82,29 +85,29 @@ impl Lock {
         let mut pause = FIRST_PAUSE;
         let mut told = false;
         loop {
-            let file = open(path).map_err(|source| lock_error(path, source))?;
-            if try_lock(&file, path).map_err(|source| lock_error(path, source))? {
-                return Ok(Self::held(file, path, command));
-            }
+            let holder = match try_acquire(path).map_err(|source| lock_error(path, source))? {
+                Attempt::Locked(file, dir) => return Ok(Self::held(file, dir, path, command)),
+                Attempt::Busy(file) => file,
+            };
             let waited = start.elapsed();
             if waited >= limit {
-                return Err(locked(path, kind, &Holder::of(&file), limit));
+                return Err(locked(path, kind, &Holder::of(&holder), limit));
             }
             if !told && waited >= notice {
                 told = true;
                 waiting(&format!(
                     "waiting for {}, which holds the lock of {} ({})",
-                    Holder::of(&file),
+                    Holder::of(&holder),
                     kind.owner(),
                     path.display()
                 ));
             }
-            thread::sleep(pause.min(limit - waited));
+            thread::sleep(pause.min(limit.saturating_sub(waited)));
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 
-    fn held(mut file: File, path: &Path, command: &str) -> Self {
+    fn held(mut file: File, dir: Option<File>, path: &Path, command: &str) -> Self {
         // The text only serves waiters, so a full disk does not keep the lock from its holder.
         let text = format!(
             "{} {}\n",
@@ -117,6 +120,7 @@ impl Lock {
             .and_then(|()| file.write_all(text.as_bytes()));
         Self {
             file,
+            _dir: dir,
             path: path.to_owned(),
         }
     }
@@ -134,6 +138,29 @@ impl Drop for Lock {
     }
 }
 
+enum Attempt {
+    Locked(File, Option<File>),
+    /// What another process holds: the file, or its directory after the file was deleted.
+    Busy(File),
+}
+
+fn try_acquire(path: &Path) -> io::Result<Attempt> {
+    let file = open(path)?;
+    if !try_lock(&file)? || !is_at(&file, path)? {
+        return Ok(Attempt::Busy(file));
+    }
+    let dir = match path.parent() {
+        Some(dir) if !dir.as_os_str().is_empty() => File::open(dir)?,
+        _ => File::open(".")?,
+    };
+    match try_lock(&dir) {
+        Ok(true) => Ok(Attempt::Locked(file, Some(dir))),
+        Ok(false) => Ok(Attempt::Busy(dir)),
+        // Such as NFS, where only files that are open for writing can be locked.
+        Err(_) => Ok(Attempt::Locked(file, None)),
+    }
+}
+
 fn open(path: &Path) -> io::Result<File> {
     let flags =
         OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
@@ -145,13 +172,16 @@ fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Locks `file` when nobody holds it and `path` still names it. A file that was deleted or replaced meanwhile locks nobody out.
-fn try_lock(file: &File, path: &Path) -> io::Result<bool> {
+fn try_lock(file: &File) -> io::Result<bool> {
     match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Ok(false),
-        Err(TryLockError::Error(error)) => return Err(error),
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
     }
+}
+
+/// Whether `path` still names `file`. A file that was deleted or replaced meanwhile locks nobody out.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     let ours = file.metadata()?;
     match fs::symlink_metadata(path) {
         Ok(there) => Ok(there.dev() == ours.dev() && there.ino() == ours.ino()),

@@ -76,4 +76,4 @@ fn moved(head: Option<&Head>) -> Error {
 
 #[cfg(test)]
 #[path = "heads_tests.rs"]
-mod tests;
+pub(crate) mod tests;

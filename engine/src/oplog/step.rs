@@ -75,3 +75,8 @@ mod test {
         }
     }
 }
+
+#[cfg(test)]
+#[cfg(debug_assertions)]
+#[path = "step_tests.rs"]
+mod tests;

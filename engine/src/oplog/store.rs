@@ -101,10 +101,11 @@ impl OpStore {
         let mut chain = Vec::new();
         let mut seen = BTreeSet::new();
         let mut next = Some(head.clone());
-        while let Some(id) = next.filter(|id| chain.len() < limit && seen.insert(id.clone())) {
-            let Some(operation) = self.find(&id)? else {
-                break;
-            };
+        while let Some(id) = next
+            && chain.len() < limit
+            && let Some(operation) = self.find(&id)?
+            && seen.insert(id)
+        {
             next = operation.previous.clone();
             chain.push(operation);
         }
