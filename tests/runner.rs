@@ -1,1 +1,1 @@
-//! x
+//! The single test binary.

@@ -1,2 +1,5 @@
-//! x
-fn main() {}
+//! The `tether` command.
+
+fn main() -> std::process::ExitCode {
+    tether::main()
+}

@@ -1,0 +1,65 @@
+//! `tether init`.
+
+use std::path::{Path, PathBuf};
+
+use tether_engine::id::DatasetId;
+use tether_engine::{Error, Result, register};
+
+use super::Outcome;
+use crate::context::Context;
+use crate::discover;
+use crate::render::clean;
+
+/// Initialize a tether dataset in an existing git or jj repository
+///
+/// Writes `tether.toml` and `.tether/`, and puts the working copy on the trunk bookmark. Fails whole when there is no repository at or
+/// above PATH: nothing stays behind.
+#[derive(Debug, clap::Args)]
+pub struct InitArgs {
+    /// The dataset's root [default: the current directory]
+    path: Option<PathBuf>,
+    /// Use this dataset id (8 lower-case hexadecimal digits) instead of a fresh one
+    ///
+    /// A dataset whose repository was lost takes back the pins and working branches its stores still hold under it.
+    #[arg(long, value_name = "ID")]
+    dataset_id: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(context: &Context<'_>, args: &InitArgs) -> Result<Outcome> {
+    let id: Option<DatasetId> = args.dataset_id.as_deref().map(str::parse).transpose()?;
+    let path = args.path.as_deref().unwrap_or(Path::new(""));
+    let root = absolute(&context.cwd.join(path))?;
+    let (vcs, oplog) = discover::repository(&root)?;
+    let report = register::init(&root, &vcs, &oplog, id)?;
+    context.console.answer(args.json, &report, |_| {
+        let (root, id) = (clean(&report.root), &report.dataset_id);
+        format!(
+            "initialized tether dataset at {root} (dataset id {id}: its pins and working branches are tether.{id}.* / tether.ws.{id}.*)\n"
+        )
+    })?;
+    Ok(Outcome::Fine)
+}
+
+/// `path` with links, `.` and `..` resolved as far as it exists; the rest may be made by `init`.
+fn absolute(path: &Path) -> Result<PathBuf> {
+    let mut missing = Vec::new();
+    let mut existing = path;
+    loop {
+        match existing.canonicalize() {
+            Ok(found) => {
+                missing.reverse();
+                return Ok(missing.iter().fold(found, |path, name| path.join(name)));
+            }
+            Err(error) => match (existing.file_name(), existing.parent()) {
+                (Some(name), Some(parent)) if error.kind() == std::io::ErrorKind::NotFound => {
+                    missing.push(name);
+                    existing = parent;
+                }
+                _ => return Err(Error::io("find", path, error)),
+            },
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Which dataset a directory belongs to, and which repository encloses it.
+//!
+//! The dataset is the nearest `tether.toml` at or above the directory, and the repository the nearest `.git` or `.jj` at or above that
+//! file. A `tether.toml` that lies above the directory's own repository and is in no repository itself is a stray and never taken.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tether_engine::config::Config;
+use tether_engine::dataset::{Dataset, Parts};
+use tether_engine::oplog::{FileHeads, OpLog};
+use tether_engine::vcs::Vcs;
+use tether_engine::{Error, Result, fsutil};
+use tether_git_fallback::GitVcs;
+
+use crate::backends;
+
+/// The name of the file that makes a directory a dataset.
+const DATASET_FILE: &str = "tether.toml";
+
+/// Opens the dataset that `start` (absolute) belongs to.
+pub fn dataset(start: &Path) -> Result<Dataset> {
+    let root = dataset_root(start)?;
+    let (vcs, oplog) = repository(&root)?;
+    let registry = backends::registry(&root);
+    Dataset::open(Parts {
+        root,
+        vcs,
+        oplog,
+        registry,
+    })
+}
+
+/// The repository that encloses `root`, and its operation log.
+pub fn repository(root: &Path) -> Result<(Arc<dyn Vcs>, Arc<dyn OpLog>)> {
+    let found = find_repository(root)?.ok_or_else(|| {
+        Error::vcs(format!(
+            "no git or jj repository found at or above {}",
+            root.display()
+        ))
+        .with_hint(format!("git init {}", quoted(root)))
+    })?;
+    if found.jj && !(found.git && prefers_git(root)?) {
+        return Err(no_jj(&found));
+    }
+    let vcs: Arc<dyn Vcs> = Arc::new(GitVcs::open(&found.root)?);
+    let oplog = FileHeads::new(vcs.shared_dir(), &vcs.checkout_name());
+    Ok((vcs, Arc::new(oplog)))
+}
+
+/// A directory that is the root of a checkout.
+#[derive(Debug)]
+struct Repository {
+    root: PathBuf,
+    git: bool,
+    jj: bool,
+}
+
+fn find_repository(start: &Path) -> Result<Option<Repository>> {
+    let git = tether_gitkit::open::discover(start)?;
+    let jj = start
+        .ancestors()
+        .find(|dir| dir.join(".jj").is_dir())
+        .map(Path::to_owned);
+    // The nearer of the two; both when they are one directory (a colocated repository).
+    let depth = |root: &Option<PathBuf>| root.as_ref().map_or(0, |root| root.components().count());
+    let (git_depth, jj_depth) = (depth(&git), depth(&jj));
+    let root = if git_depth >= jj_depth { git } else { jj };
+    Ok(root.map(|root| Repository {
+        root,
+        git: git_depth >= jj_depth,
+        jj: jj_depth >= git_depth,
+    }))
+}
+
+fn dataset_root(start: &Path) -> Result<PathBuf> {
+    let root = start
+        .ancestors()
+        .find(|dir| dir.join(DATASET_FILE).is_file())
+        .ok_or_else(|| no_dataset(start, None))?;
+    let inner = find_repository(start)?;
+    let is_above = inner.is_some_and(|found| found.root != root && found.root.starts_with(root));
+    if is_above && find_repository(root)?.is_none() {
+        return Err(no_dataset(start, Some(root)));
+    }
+    Ok(root.to_owned())
+}
+
+fn prefers_git(root: &Path) -> Result<bool> {
+    let path = root.join(DATASET_FILE);
+    let Some(bytes) = fsutil::read_regular(&path)? else {
+        return Ok(false);
+    };
+    let text = String::from_utf8(bytes)
+        .map_err(|_| Error::config(format!("{} is not UTF-8 text", path.display())))?;
+    Ok(Config::parse(&text)?.prefer_git)
+}
+
+fn no_dataset(start: &Path, stray: Option<&Path>) -> Error {
+    let place = start.display();
+    let error = match stray {
+        None => Error::user(format!("no tether dataset found at or above {place}")),
+        Some(stray) => Error::user(format!(
+            "no tether dataset found at or above {place}: the tether.toml in {} is outside this repository and in none of its own",
+            stray.display()
+        )),
+    };
+    error.with_hint("`tether init` makes a dataset of this repository")
+}
+
+fn no_jj(found: &Repository) -> Error {
+    let error = Error::capability(format!(
+        "{} is a jj repository, and jj support is not in this build yet",
+        found.root.display()
+    ));
+    if found.git {
+        error.with_hint("set `prefer = \"git\"` under `[vcs]` in tether.toml to use its git side")
+    } else {
+        error.with_hint("use a git repository, or one that jj shares with git")
+    }
+}
+
+/// A path as a shell reads it back.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
