@@ -94,6 +94,14 @@ pub fn parse(args: Vec<OsString>) -> Result<Command, Refusal> {
     Ok(cli.command)
 }
 
+/// The value of `-n`: a whole number of at least one.
+pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("a whole number of at least 1 is needed".to_owned()),
+        Ok(number) => Ok(number),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

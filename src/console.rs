@@ -40,13 +40,13 @@ impl Console {
     }
 
     /// Whether somebody reads standard output on a terminal.
-    pub fn out_is_terminal(&self) -> bool {
+    pub fn out_is_terminal(self) -> bool {
         self.out_is_terminal
     }
 
     /// Prints a report: its JSON, or the text that `text` makes of it.
     pub fn answer<T: Serialize>(
-        &self,
+        self,
         json: bool,
         report: &T,
         text: impl FnOnce(Paint) -> String,
@@ -59,7 +59,7 @@ impl Console {
     }
 
     /// Prints text that holds its own line ends.
-    pub fn print(&self, text: &str) -> Result<()> {
+    pub fn print(self, text: &str) -> Result<()> {
         if text.is_empty() {
             return Ok(());
         }
@@ -76,29 +76,29 @@ impl Console {
     }
 
     /// Prints a line on standard error, where failures to write cannot be told to anybody.
-    pub fn note(&self, line: &str) {
-        self.to_err(&format!("{}\n", clean(line)));
+    pub fn note(self, line: &str) {
+        self.print_err(&format!("{}\n", clean(line)));
     }
 
     /// Prints a warning on standard error.
-    pub fn warn(&self, line: &str) {
+    pub fn warn(self, line: &str) {
         let head = self.err.warning("Warning:");
-        self.to_err(&format!("{head} {}\n", clean(line)));
+        self.print_err(&format!("{head} {}\n", clean(line)));
     }
 
     /// Prints a question on standard error, without a line end.
-    pub fn ask(&self, question: &str) {
-        self.to_err(question);
+    pub fn ask(self, question: &str) {
+        self.print_err(question);
     }
 
     /// Prints an error with its causes and hint, and returns its exit code.
-    pub fn error(&self, error: &Error) -> u8 {
-        self.to_err(&error::text(error, self.err));
+    pub fn error(self, error: &Error) -> u8 {
+        self.print_err(&error::text(error, self.err));
         error.exit_code()
     }
 
     /// Prints what the parser of the command line has to say (help included), and returns the exit code.
-    pub fn usage(&self, error: &clap::Error) -> u8 {
+    pub fn usage(self, error: &clap::Error) -> u8 {
         let paint = if error.use_stderr() {
             self.err
         } else {
@@ -110,7 +110,7 @@ impl Console {
             error.render().to_string()
         };
         if error.use_stderr() {
-            self.to_err(&text.replacen("error:", "Error:", 1));
+            self.print_err(&text.replacen("error:", "Error:", 1));
             return 2;
         }
         match self.print(&text) {
@@ -120,7 +120,7 @@ impl Console {
     }
 
     /// Shows on a terminal's standard error that `what` is still running, from half a second on until the value is dropped.
-    pub fn progress(&self, what: &str) -> Progress {
+    pub fn progress(self, what: &str) -> Progress {
         if !self.err_is_terminal {
             return Progress { running: None };
         }
@@ -143,7 +143,7 @@ impl Console {
         }
     }
 
-    fn to_err(&self, text: &str) {
+    fn print_err(self, text: &str) {
         let clear = if self.err_is_terminal { CLEAR } else { "" };
         let mut err = io::stderr().lock();
         let _ = err

@@ -13,17 +13,17 @@ use crate::discover;
 
 /// What a command works with.
 #[derive(Debug)]
-pub struct Context<'a> {
+pub struct Context {
     /// Where answers go.
-    pub console: &'a Console,
+    pub console: Console,
     /// The directory the command runs in, absolute.
     pub cwd: PathBuf,
     runtime: OnceCell<Runtime>,
 }
 
-impl<'a> Context<'a> {
+impl Context {
     /// A context in the process's directory.
-    pub fn new(console: &'a Console) -> Result<Self> {
+    pub fn new(console: Console) -> Result<Self> {
         let cwd = std::env::current_dir().map_err(|error| {
             Error::user("the current directory cannot be read; was it deleted?")
                 .with_source(error)

@@ -23,12 +23,17 @@ pub fn dataset(start: &Path) -> Result<Dataset> {
     let root = dataset_root(start)?;
     let (vcs, oplog) = repository(&root)?;
     let registry = backends::registry(&root);
-    Dataset::open(Parts {
+    let mut dataset = Dataset::open(Parts {
         root,
         vcs,
         oplog,
         registry,
-    })
+    })?;
+    // Opening found `secrets.toml` untracked: only now may it name a program.
+    if let Some(git) = dataset.secrets.git_path() {
+        dataset.vcs = open_git(dataset.vcs.workdir(), Some(git))?;
+    }
+    Ok(dataset)
 }
 
 /// The repository that encloses `root`, and its operation log.
@@ -43,9 +48,17 @@ pub fn repository(root: &Path) -> Result<(Arc<dyn Vcs>, Arc<dyn OpLog>)> {
     if found.jj && !(found.git && prefers_git(root)?) {
         return Err(no_jj(&found));
     }
-    let vcs: Arc<dyn Vcs> = Arc::new(GitVcs::open(&found.root)?);
+    let vcs = open_git(&found.root, None)?;
     let oplog = FileHeads::new(vcs.shared_dir(), &vcs.checkout_name());
     Ok((vcs, Arc::new(oplog)))
+}
+
+// Becomes `Ok(Arc::new(GitVcs::open(root, git)?))` with the Vcs over gix.
+fn open_git(root: &Path, git: Option<PathBuf>) -> Result<Arc<dyn Vcs>> {
+    GitVcs::open(root, git)?;
+    Err(Error::capability(
+        "git repositories are not in this build yet",
+    ))
 }
 
 /// A directory that is the root of a checkout.

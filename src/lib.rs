@@ -35,12 +35,12 @@ pub mod render;
 pub fn main() -> ExitCode {
     panics::install();
     let console = console::Console::from_process();
-    let run = AssertUnwindSafe(|| run(&console, std::env::args_os().collect()));
+    let run = AssertUnwindSafe(|| run(console, std::env::args_os().collect()));
     let code = catch_unwind(run).unwrap_or_else(|_| console.error(&panics::error()));
     ExitCode::from(code)
 }
 
-fn run(console: &console::Console, args: Vec<OsString>) -> u8 {
+fn run(console: console::Console, args: Vec<OsString>) -> u8 {
     if let Err(error) = tether_gitkit::env::scrub() {
         let error = Error::internal("cannot run again without git's environment variables")
             .with_source(error)

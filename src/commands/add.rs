@@ -1,5 +1,6 @@
 //! `tether add`.
 
+use std::fmt::Write as _;
 use std::io::BufRead as _;
 
 use tether_engine::backend::HistoryEntry;
@@ -85,7 +86,7 @@ pub struct AddArgs {
     pick: bool,
 }
 
-pub(super) fn run(context: &Context<'_>, args: &AddArgs) -> Result<Outcome> {
+pub(super) fn run(context: &Context, args: &AddArgs) -> Result<Outcome> {
     let mut options = args.options()?;
     let dataset = context.dataset()?;
     let mut at = args.at.clone();
@@ -101,7 +102,7 @@ pub(super) fn run(context: &Context<'_>, args: &AddArgs) -> Result<Outcome> {
     }
     let mut text = String::new();
     if let Some(place) = &report.created {
-        text.push_str(&format!("created an empty store at {}\n", clean(place)));
+        let _ = writeln!(text, "created an empty store at {}", clean(place));
     }
     text.push_str(&object::added(&report, at.as_deref()));
     context.console.print(&text)?;
@@ -180,7 +181,7 @@ pub(super) fn with_set(mut fields: Locator, options: &[String]) -> Result<Locato
 }
 
 /// Shows the history and reads a choice, a number or an id, from standard input.
-fn pick(context: &Context<'_>, dataset: &Dataset, options: &AddOptions) -> Result<String> {
+fn pick(context: &Context, dataset: &Dataset, options: &AddOptions) -> Result<String> {
     let history = query::log::log_locator(dataset, &context.cwd, options, None, PICK_LIMIT);
     let history = context.wait("tether add", history)?;
     if history.is_empty() {

@@ -18,7 +18,7 @@ pub struct BackendsArgs {
     json: bool,
 }
 
-pub(super) fn run(context: &Context<'_>, args: &BackendsArgs) -> Result<Outcome> {
+pub(super) fn run(context: &Context, args: &BackendsArgs) -> Result<Outcome> {
     let registry = backends::registry(&context.cwd);
     let rows = query::backends::backends(&registry);
     context.console.answer(args.json, &rows, |_| text(&rows))?;

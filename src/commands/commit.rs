@@ -63,7 +63,7 @@ pub struct CommitArgs {
     json: bool,
 }
 
-pub(super) fn run(context: &Context<'_>, args: &CommitArgs) -> Result<Outcome> {
+pub(super) fn run(context: &Context, args: &CommitArgs) -> Result<Outcome> {
     let options = args.options()?;
     let saved = args.from_plan.as_deref().map(load).transpose()?;
     let dataset = context.dataset()?;
@@ -107,7 +107,7 @@ impl CommitArgs {
 }
 
 fn preview(
-    context: &Context<'_>,
+    context: &Context,
     args: &CommitArgs,
     dataset: &Dataset,
     options: &CommitOptions,
@@ -126,7 +126,7 @@ fn preview(
     Ok(Outcome::Fine)
 }
 
-fn notes(context: &Context<'_>, report: &CommitReport) {
+fn notes(context: &Context, report: &CommitReport) {
     for note in &report.notes {
         context.console.warn(note);
     }

@@ -33,7 +33,7 @@ pub struct DiffArgs {
     json: bool,
 }
 
-pub(super) fn run(context: &Context<'_>, args: &DiffArgs) -> Result<Outcome> {
+pub(super) fn run(context: &Context, args: &DiffArgs) -> Result<Outcome> {
     let options = DiffOptions {
         rev_a: args.rev_a.clone(),
         rev_b: args.rev_b.clone(),

@@ -28,7 +28,7 @@ pub struct InitArgs {
     json: bool,
 }
 
-pub(super) fn run(context: &Context<'_>, args: &InitArgs) -> Result<Outcome> {
+pub(super) fn run(context: &Context, args: &InitArgs) -> Result<Outcome> {
     let id: Option<DatasetId> = args.dataset_id.as_deref().map(str::parse).transpose()?;
     let path = args.path.as_deref().unwrap_or(Path::new(""));
     let root = absolute(&context.cwd.join(path))?;

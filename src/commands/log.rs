@@ -1,7 +1,6 @@
 //! `tether log`.
 
 use std::fmt::Write as _;
-use std::num::NonZeroUsize;
 
 use tether_engine::register::AddOptions;
 use tether_engine::state::Locator;
@@ -9,6 +8,7 @@ use tether_engine::{Result, query};
 
 use super::Outcome;
 use super::add::with_set;
+use crate::cli::at_least_one;
 use crate::context::Context;
 use crate::render::object;
 
@@ -29,7 +29,8 @@ pub struct LogArgs {
     from: Option<String>,
     /// Show at most this many entries
     #[arg(short = 'n', long, value_name = "N", default_value = "20")]
-    limit: NonZeroUsize,
+    #[arg(allow_negative_numbers = true, value_parser = at_least_one)]
+    limit: usize,
     /// With --kind: base branch
     #[arg(long, requires = "kind")]
     branch: Option<String>,
@@ -41,23 +42,20 @@ pub struct LogArgs {
     json: bool,
 }
 
-pub(super) fn run(context: &Context<'_>, args: &LogArgs) -> Result<Outcome> {
+pub(super) fn run(context: &Context, args: &LogArgs) -> Result<Outcome> {
     let object = args
         .kind
         .as_deref()
         .map(|kind| args.object(kind))
         .transpose()?;
     let dataset = context.dataset()?;
-    let (from, limit) = (args.from.as_deref(), args.limit.get());
-    let entries = match &object {
-        Some(object) => {
-            let log = query::log::log_locator(&dataset, &context.cwd, object, from, limit);
-            context.wait("tether log", log)
-        }
-        None => {
-            let log = query::log::log(&dataset, &args.target, from, limit);
-            context.wait("tether log", log)
-        }
+    let from = args.from.as_deref();
+    let entries = if let Some(object) = &object {
+        let log = query::log::log_locator(&dataset, &context.cwd, object, from, args.limit);
+        context.wait("tether log", log)
+    } else {
+        let log = query::log::log(&dataset, &args.target, from, args.limit);
+        context.wait("tether log", log)
     }?;
     context.console.answer(args.json, &entries, |_| {
         entries.iter().fold(String::new(), |mut out, entry| {

@@ -77,7 +77,7 @@ pub enum Command {
 
 impl Command {
     /// Runs the command.
-    pub fn run(&self, context: &Context<'_>) -> Result<Outcome> {
+    pub fn run(&self, context: &Context) -> Result<Outcome> {
         match self {
             Self::Init(args) => init::run(context, args),
             Self::Add(args) => add::run(context, args),

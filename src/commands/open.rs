@@ -33,7 +33,7 @@ pub struct OpenArgs {
     json: bool,
 }
 
-pub(super) fn run(context: &Context<'_>, args: &OpenArgs) -> Result<Outcome> {
+pub(super) fn run(context: &Context, args: &OpenArgs) -> Result<Outcome> {
     let rev = match &args.rev {
         Some(rev) => Some(rev.clone()),
         None => rev_of_environment()?,

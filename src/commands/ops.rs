@@ -1,10 +1,9 @@
 //! `tether ops`.
 
-use std::num::NonZeroUsize;
-
 use tether_engine::{Result, query};
 
 use super::Outcome;
+use crate::cli::at_least_one;
 use crate::context::Context;
 use crate::render;
 
@@ -15,15 +14,16 @@ use crate::render;
 pub struct OpsArgs {
     /// Show the newest N entries
     #[arg(short = 'n', long, value_name = "N", default_value = "20")]
-    limit: NonZeroUsize,
+    #[arg(allow_negative_numbers = true, value_parser = at_least_one)]
+    limit: usize,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(context: &Context<'_>, args: &OpsArgs) -> Result<Outcome> {
+pub(super) fn run(context: &Context, args: &OpsArgs) -> Result<Outcome> {
     let dataset = context.dataset()?;
-    let rows = query::ops::ops(&dataset, args.limit.get())?;
+    let rows = query::ops::ops(&dataset, args.limit)?;
     context
         .console
         .answer(args.json, &rows, |paint| render::ops::text(&rows, paint))?;

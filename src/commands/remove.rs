@@ -13,7 +13,7 @@ pub struct RemoveArgs {
     key: String,
 }
 
-pub(super) fn run(context: &Context<'_>, args: &RemoveArgs) -> Result<Outcome> {
+pub(super) fn run(context: &Context, args: &RemoveArgs) -> Result<Outcome> {
     let dataset = context.dataset()?;
     let key = args.key.parse()?;
     register::remove(&dataset, &key)?;

@@ -70,7 +70,7 @@ impl From<PinArg> for PinMode {
     }
 }
 
-pub(super) fn run(context: &Context<'_>, args: &SetArgs) -> Result<Outcome> {
+pub(super) fn run(context: &Context, args: &SetArgs) -> Result<Outcome> {
     if args.keys.is_empty() && !args.all {
         return Err(Error::user("give one or more KEY, or --all")
             .with_hint("tether set --all --pin record"));

@@ -20,7 +20,7 @@ pub struct SnapshotArgs {
     json: bool,
 }
 
-pub(super) fn run(context: &Context<'_>, args: &SnapshotArgs) -> Result<Outcome> {
+pub(super) fn run(context: &Context, args: &SnapshotArgs) -> Result<Outcome> {
     let dataset = context.dataset()?;
     let keys = Selection(args.keys.clone());
     let report = context.wait(

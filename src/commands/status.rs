@@ -32,7 +32,7 @@ pub struct StatusArgs {
     json: bool,
 }
 
-pub(super) fn run(context: &Context<'_>, args: &StatusArgs) -> Result<Outcome> {
+pub(super) fn run(context: &Context, args: &StatusArgs) -> Result<Outcome> {
     let snapshot = match (args.snapshot, args.no_snapshot) {
         (true, _) => Some(true),
         (_, true) => Some(false),
@@ -53,7 +53,7 @@ pub(super) fn run(context: &Context<'_>, args: &StatusArgs) -> Result<Outcome> {
     Ok(Outcome::of(!failed))
 }
 
-fn warn(context: &Context<'_>, report: &StatusReport) {
+fn warn(context: &Context, report: &StatusReport) {
     let drift = report.vcs_drift.iter().map(render::status::vcs_drift);
     let warnings = report.bookmark_drift.iter().chain(&report.warnings);
     for warning in warnings.cloned().chain(drift) {

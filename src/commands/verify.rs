@@ -32,7 +32,7 @@ pub struct VerifyArgs {
     json: bool,
 }
 
-pub(super) fn run(context: &Context<'_>, args: &VerifyArgs) -> Result<Outcome> {
+pub(super) fn run(context: &Context, args: &VerifyArgs) -> Result<Outcome> {
     let options = VerifyOptions {
         keys: Selection(args.keys.clone()),
         rev: args.rev.clone(),
