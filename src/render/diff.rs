@@ -10,7 +10,10 @@ use super::{Paint, clean};
 /// One line per object that differs, and below it at most `limit` entries of what changed inside.
 pub fn text(rows: &[DiffRow], limit: usize, paint: Paint) -> String {
     let mut out = String::new();
-    for row in rows {
+    for row in rows
+        .iter()
+        .filter(|row| row.change != ObjectChange::Unchanged)
+    {
         out.push_str(&object(row, limit, paint));
     }
     out
@@ -21,6 +24,7 @@ fn object(row: &DiffRow, limit: usize, paint: Paint) -> String {
         ObjectChange::Added => paint.good(&format!("{:>11}", "added")),
         ObjectChange::Removed => paint.bad(&format!("{:>11}", "removed")),
         ObjectChange::Changed => paint.changed(&format!("{:>11}", "changed")),
+        ObjectChange::Unchanged => paint.faint(&format!("{:>11}", "unchanged")),
     };
     let mut out = format!("{label}  {}", clean(row.key.as_str()));
     let why: Vec<&str> = row
