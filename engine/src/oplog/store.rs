@@ -3,8 +3,6 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
 use super::{Operation, step};
 use crate::error::{Error, Result};
 use crate::fsutil;
@@ -33,12 +31,12 @@ impl OpStore {
 
     /// The id of a view: BLAKE2b (16 bytes) of its canonical JSON.
     pub fn view_id(view: &View) -> ViewId {
-        id_of(canonical(view).as_bytes())
+        id_of(view.canonical().as_bytes())
     }
 
     /// Writes a view, durably. The same view is the same file.
     pub fn put_view(&self, view: &View) -> Result<ViewId> {
-        let content = canonical(view);
+        let content = view.canonical();
         let id = id_of(content.as_bytes());
         let path = self.view_path(&id);
         // A file with other content under this name is damaged, and this mends it.
@@ -62,7 +60,8 @@ impl OpStore {
         if id_of(&content) != *id {
             return Err(damaged());
         }
-        from_canonical(&content).ok_or_else(damaged)
+        let text = std::str::from_utf8(&content).map_err(|_| damaged())?;
+        View::from_canonical(text).map_err(|error| damaged().with_source(error))
     }
 
     /// Writes an operation record, durably; an id that is there already must hold the same.
@@ -106,8 +105,8 @@ impl OpStore {
             && let Some(operation) = self.find(&id)?
             && seen.insert(id)
         {
-            next = operation.previous.clone();
             chain.push(operation);
+            next = chain.last().and_then(|last| last.previous.clone());
         }
         Ok(chain)
     }
@@ -147,45 +146,6 @@ fn lost(message: &str, path: &Path) -> Error {
         "restore {} from a backup, or start from the committed state with `tether new BOOKMARK`",
         path.display()
     ))
-}
-
-// The one place that knows a view's canonical form.
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Stored {
-    bookmark: Option<crate::name::BookmarkName>,
-    working_refs: std::collections::BTreeMap<crate::key::ObjectKey, crate::name::NativeRef>,
-    pending_forks: std::collections::BTreeMap<crate::key::ObjectKey, crate::name::NativeRef>,
-    pending_resets: std::collections::BTreeMap<crate::key::ObjectKey, crate::state::State>,
-    fork_points: std::collections::BTreeMap<crate::key::ObjectKey, crate::state::State>,
-    base_states: std::collections::BTreeMap<crate::key::ObjectKey, crate::state::State>,
-}
-
-fn canonical(view: &View) -> String {
-    let view = view.clone();
-    let stored = Stored {
-        bookmark: view.bookmark,
-        working_refs: view.working_refs,
-        pending_forks: view.pending_forks,
-        pending_resets: view.pending_resets,
-        fork_points: view.fork_points,
-        base_states: view.base_states,
-    };
-    // Text keys and JSON values: serialisation cannot fail.
-    json::canonical(&serde_json::to_value(stored).unwrap_or_default())
-}
-
-fn from_canonical(content: &[u8]) -> Option<View> {
-    let stored: Stored = serde_json::from_slice(content).ok()?;
-    Some(View {
-        bookmark: stored.bookmark,
-        working_refs: stored.working_refs,
-        pending_forks: stored.pending_forks,
-        pending_resets: stored.pending_resets,
-        fork_points: stored.fork_points,
-        base_states: stored.base_states,
-    })
 }
 
 #[cfg(test)]

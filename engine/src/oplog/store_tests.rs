@@ -34,7 +34,7 @@ fn a_view_is_named_by_its_content_and_read_back() {
     assert_ne!(id, OpStore::view_id(&View::default()));
     assert_eq!(store.view(&id).unwrap(), view());
     let content = fs::read(dir.path().join("tether/views").join(id.as_str())).unwrap();
-    assert_eq!(content, canonical(&view()).into_bytes());
+    assert_eq!(content, view().canonical().into_bytes());
 }
 
 #[test]
