@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use crate::error::{Error, Result};
 use crate::json::Hasher;
 
-pub use compare::diff;
+pub use compare::{diff, human_size};
 pub use line::write_line;
 
 /// One entry: the path as bytes (any file name), its token, and its size in bytes.

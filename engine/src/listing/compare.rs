@@ -113,7 +113,7 @@ fn count(diff: &mut ObjectDiff, before: Option<&Entry>, after: Option<&Entry>) {
 }
 
 /// A size as people read it: `21 B`, `4.9 KiB`, ... up to TiB.
-fn human_size(bytes: u128) -> String {
+pub fn human_size(bytes: u128) -> String {
     if bytes < 1024 {
         return format!("{bytes} B");
     }

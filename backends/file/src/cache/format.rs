@@ -9,7 +9,9 @@
 //! Numbers are little-endian. Only hashes that may be trusted are written; a file whose hash is not, and a link that counts by its
 //! target, are left out. Nothing is synced when it is written: a file torn by a power cut fails its checksums and is not used.
 
-use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+use rayon::iter::{
+    IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _,
+};
 
 use crate::scan::tree::{Dir, Entry, Hash, Kind, Stamp, Tree};
 
@@ -20,7 +22,11 @@ const FILE_LINK: u8 = 2;
 const DIR: u8 = 3;
 
 /// The file's bytes, in parts to be written one after the other.
-pub(super) fn encode(root: &[u8], tree: &Tree, mut write: impl FnMut(&[u8]) -> std::io::Result<()>) -> std::io::Result<()> {
+pub(super) fn encode(
+    root: &[u8],
+    tree: &Tree,
+    mut write: impl FnMut(&[u8]) -> std::io::Result<()>,
+) -> std::io::Result<()> {
     let mut head = MAGIC.to_vec();
     head.extend_from_slice(&(root.len() as u32).to_le_bytes());
     head.extend_from_slice(root);
@@ -41,7 +47,9 @@ pub(super) fn encode(root: &[u8], tree: &Tree, mut write: impl FnMut(&[u8]) -> s
 }
 
 fn encode_dir(dir: &Dir, out: &mut Vec<u8>) {
-    let kept = |entry: &&Entry| entry.kind == Kind::Dir || (entry.is_file() && entry.hash == Hash::Settled);
+    let kept = |entry: &&Entry| {
+        entry.kind == Kind::Dir || (entry.is_file() && entry.hash == Hash::Settled)
+    };
     let count = dir.entries.iter().filter(kept).count();
     out.extend_from_slice(&(count as u32).to_le_bytes());
     for entry in dir.entries.iter().filter(kept) {
@@ -94,7 +102,9 @@ pub(super) fn decode(root: &[u8], file: &[u8]) -> Option<Tree> {
     // Children come after their parents, so no chain of indexes is a circle.
     let ordered = dirs.iter().enumerate().all(|(index, dir)| {
         let children = dir.entries.iter().filter(|entry| entry.kind == Kind::Dir);
-        children.map(|entry| entry.stamp.size).all(|child| child > index as u64)
+        children
+            .map(|entry| entry.stamp.size)
+            .all(|child| child > index as u64)
     });
     ordered.then_some(Tree { dirs, single })
 }
@@ -112,7 +122,10 @@ fn decode_dir(payload: &[u8], dirs: usize) -> Option<Dir> {
             _ => return None,
         };
         let size = input.u64()?;
-        let mut stamp = Stamp { size, ..Stamp::default() };
+        let mut stamp = Stamp {
+            size,
+            ..Stamp::default()
+        };
         let mut sha256 = [0; 32];
         if kind == Kind::Dir {
             if size >= dirs as u64 {

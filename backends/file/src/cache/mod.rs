@@ -41,8 +41,7 @@ impl Cache {
     /// What is known of `root`.
     pub(crate) fn load(&self, root: &Path) -> Option<Known> {
         let bytes = root.as_os_str().as_bytes();
-        if let Some(file) = read(&self.file(root)) {
-            let tree = format::decode(bytes, &file)?;
+        if let Some(tree) = read(&self.file(root)).and_then(|file| format::decode(bytes, &file)) {
             return Some(Known { tree, own: true });
         }
         let file = read(&self.dir.join(python::NAME))?;
@@ -68,7 +67,10 @@ impl Cache {
         let temporary = self
             .dir
             .join(format!(".tether-tmp-{}-{count}", std::process::id()));
-        let file = OpenOptions::new().write(true).create_new(true).open(&temporary)?;
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&temporary)?;
         let written = fill(file, root, tree).and_then(|()| fs::rename(&temporary, self.file(root)));
         if written.is_err() {
             // It failed already; a left-over temporary file is only litter.
@@ -85,7 +87,9 @@ impl Cache {
 
 fn fill(file: File, root: &Path, tree: &Tree) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 20, file);
-    format::encode(root.as_os_str().as_bytes(), tree, |part| out.write_all(part))?;
+    format::encode(root.as_os_str().as_bytes(), tree, |part| {
+        out.write_all(part)
+    })?;
     out.flush()
 }
 

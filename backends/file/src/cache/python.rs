@@ -183,7 +183,10 @@ mod tests {
                 "/d/rest":[1,1,2,14,"{HASH}",9000000000]}}"#
         );
         let tree = decode("/d/r", json.as_bytes()).unwrap();
-        assert_eq!(paths(&tree), [("a\u{e9}".to_owned(), 12), ("b/x".to_owned(), 11)]);
+        assert_eq!(
+            paths(&tree),
+            [("a\u{e9}".to_owned(), 12), ("b/x".to_owned(), 11)]
+        );
         assert!(!tree.single);
         let single = decode("/d/rest", json.as_bytes()).unwrap();
         assert!(single.single);

@@ -42,7 +42,8 @@ pub(crate) enum Fault {
 
 /// The stamp in a `stat` answer.
 pub(crate) fn stamp(stat: &Stat) -> Stamp {
-    let nanoseconds = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
+    let nanoseconds =
+        |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
     Stamp {
         size: stat.st_size as u64,
         mtime: nanoseconds(stat.st_mtime as i64, stat.st_mtime_nsec as i64),

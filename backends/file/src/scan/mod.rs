@@ -120,7 +120,9 @@ fn scan_file(root: &Path, stat: &rustix::fs::Stat, earlier: Option<&Tree>) -> Sc
 }
 
 fn scan_dir(root: &Path, dir: OwnedFd, earlier: Option<&Tree>) -> ScanResult<Pass> {
-    let again = dir.try_clone().map_err(|source| Error::io("read", root, source))?;
+    let again = dir
+        .try_clone()
+        .map_err(|source| Error::io("read", root, source))?;
     let walked = walk::walk(root, dir, earlier)?;
     let mut pass = Pass {
         tree: walked.tree,
@@ -258,4 +260,3 @@ fn and_more(error: Error, more: usize) -> Error {
         None => counted,
     }
 }
-

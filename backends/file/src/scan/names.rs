@@ -19,7 +19,13 @@ pub(crate) fn read_names(fd: BorrowedFd<'_>, is_root: bool, dir: &mut Dir) -> Re
     *dir = Dir::with_capacity(16, 256);
     while let Some(name) = names.next() {
         let name = name?;
-        if !push(fd, is_root, dir, name.file_name().to_bytes(), name.file_type())? {
+        if !push(
+            fd,
+            is_root,
+            dir,
+            name.file_name().to_bytes(),
+            name.file_type(),
+        )? {
             return Ok(false);
         }
     }
@@ -32,7 +38,13 @@ pub(crate) fn read_names(fd: BorrowedFd<'_>, is_root: bool, dir: &mut Dir) -> Re
     *dir = Dir::with_capacity(16, 256);
     for name in rustix::fs::Dir::read_from(fd)? {
         let name = name?;
-        if !push(fd, is_root, dir, name.file_name().to_bytes(), name.file_type())? {
+        if !push(
+            fd,
+            is_root,
+            dir,
+            name.file_name().to_bytes(),
+            name.file_type(),
+        )? {
             return Ok(false);
         }
     }

@@ -175,11 +175,6 @@ impl Dir {
             })
             .collect()
     }
-
-    /// All names and their parts of the directory, for the cache.
-    pub(crate) fn names_len(&self) -> usize {
-        self.names.len()
-    }
 }
 
 /// Path order of two entries of one directory: a directory sorts as its name and `/`, which is where the paths below it go.
@@ -316,8 +311,20 @@ mod tests {
             ..current
         };
         assert!(anywhere.covers(&current));
-        assert!(!Stamp { device: 6, ..current }.covers(&current));
-        assert!(!Stamp { inode: 9, ..anywhere }.covers(&current));
+        assert!(
+            !Stamp {
+                device: 6,
+                ..current
+            }
+            .covers(&current)
+        );
+        assert!(
+            !Stamp {
+                inode: 9,
+                ..anywhere
+            }
+            .covers(&current)
+        );
     }
 
     /// P031, E37: neither a write in the tick of the hash nor a date in the future makes a hash trusted.

@@ -155,10 +155,12 @@ impl<'w> Walk<'w> {
         let mut children = Vec::new();
         for (position, entry) in dir.entries.iter().enumerate() {
             if entry.kind == Kind::Dir {
-                let known = earlier.zip(matches.as_ref()).and_then(|(earlier, matches)| {
-                    let position = matches[position]?;
-                    Some(earlier.entries[position as usize].stamp.size as usize)
-                });
+                let known = earlier
+                    .zip(matches.as_ref())
+                    .and_then(|(earlier, matches)| {
+                        let position = matches[position]?;
+                        Some(earlier.entries[position as usize].stamp.size as usize)
+                    });
                 children.push((position, known));
             }
         }
@@ -278,7 +280,11 @@ impl<'w> Walk<'w> {
     fn problem(&self, path: PathBuf, problem: Problem) {
         let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
         trouble.count += 1;
-        if trouble.first.as_ref().is_none_or(|(first, _)| path < *first) {
+        if trouble
+            .first
+            .as_ref()
+            .is_none_or(|(first, _)| path < *first)
+        {
             trouble.first = Some((path, problem));
         }
     }
@@ -316,10 +322,11 @@ fn examine_entry(
             }
         }
         Kind::Link => {
-            let target = rustix::fs::readlinkat(dir, name, Vec::new()).map_err(|errno| match errno {
-                Errno::INVAL => Fault::Vanished,
-                other => Fault::from(other),
-            })?;
+            let target =
+                rustix::fs::readlinkat(dir, name, Vec::new()).map_err(|errno| match errno {
+                    Errno::INVAL => Fault::Vanished,
+                    other => Fault::from(other),
+                })?;
             match rustix::fs::statat(dir, name, AtFlags::empty()) {
                 Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile => {
                     entry.kind = Kind::FileLink;
