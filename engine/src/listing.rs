@@ -4,6 +4,8 @@
 
 mod compare;
 mod line;
+#[cfg(test)]
+mod tests;
 
 use std::cmp::Ordering;
 

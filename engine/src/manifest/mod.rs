@@ -2,6 +2,8 @@
 //!
 //! [`Manifest`] is the value; `text` reads and writes its TOML byte for byte as FORMAT says, keeping unknown keys.
 
+#[cfg(test)]
+mod tests;
 mod text;
 
 pub(crate) use text::{file_mode, pin_mode};
