@@ -35,3 +35,28 @@ fn instant(text: &str) -> Result<Timestamp> {
 fn text(instant: Timestamp) -> String {
     format!("{}+00:00", instant.strftime("%Y-%m-%dT%H:%M:%S.%6f"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_six_digits_and_an_offset() {
+        let whole: Timestamp = "2026-09-04T22:10:03Z".parse().unwrap();
+        assert_eq!(text(whole), "2026-09-04T22:10:03.000000+00:00");
+        let fine: Timestamp = "2026-09-04T22:10:03.118273999+02:00".parse().unwrap();
+        assert_eq!(text(fine), "2026-09-04T20:10:03.118273+00:00");
+        assert_eq!(now().len(), text(whole).len());
+        assert!(now().ends_with("+00:00"));
+    }
+
+    #[test]
+    fn seconds_are_counted_from_any_offset() {
+        let hour_ago = Timestamp::now() - jiff::SignedDuration::from_hours(1);
+        let elapsed = seconds_since(&text(hour_ago)).unwrap();
+        assert!((3600.0..3700.0).contains(&elapsed), "{elapsed}");
+        assert!(seconds_since("2100-01-01T00:00:00+02:00").unwrap() < 0.0);
+        let error = seconds_since("yesterday").unwrap_err();
+        assert_eq!(error.message(), "\"yesterday\" is not a time");
+    }
+}

@@ -322,3 +322,6 @@ fn belongs_in_secrets(source: &Source<'_>, span: &Range<usize>, what: &str, plac
 
 /// The text of `.tether/.gitignore`.
 pub const GITIGNORE: &str = "/workspace.toml\n/ops.jsonl\n/cache\n/lock\n/secrets.toml\n";
+
+#[cfg(test)]
+mod tests;

@@ -177,3 +177,94 @@ impl Selection {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn keys(texts: &[&str]) -> Vec<ObjectKey> {
+        texts.iter().map(|text| text.parse().unwrap()).collect()
+    }
+
+    /// E26, surprise 3: a key whose manifest no file system can name is refused, with the reason.
+    #[test]
+    fn a_segment_that_is_too_long_for_a_file_name_is_refused() {
+        assert!("k".repeat(245).parse::<ObjectKey>().is_ok());
+        assert!(
+            format!("a/{}/b", "é".repeat(122))
+                .parse::<ObjectKey>()
+                .is_ok()
+        );
+        for long in ["k".repeat(246), format!("a/{}/b", "é".repeat(200))] {
+            let error = long.parse::<ObjectKey>().unwrap_err();
+            assert!(
+                error
+                    .message()
+                    .ends_with("too long for a file name (at most 245 bytes)")
+            );
+            assert!(error.hint().is_some());
+        }
+    }
+
+    /// E26: control characters never reach a terminal through the message.
+    #[test]
+    fn refusals_escape_what_they_refuse() {
+        let error = "\u{1b}]0;x\u{7}a".parse::<ObjectKey>().unwrap_err();
+        assert!(!error.message().chars().any(char::is_control));
+        assert!(error.message().ends_with("it contains a control character"));
+    }
+
+    /// Surprise 12: names that only other systems reserve are keys.
+    #[test]
+    fn names_that_other_systems_reserve_are_keys() {
+        for text in [
+            "con", "Zarr", "q?*", ".hidden", "-dash", "a.toml", "...", "1:x", "ab:c",
+        ] {
+            assert_eq!(text.parse::<ObjectKey>().unwrap().as_str(), text);
+        }
+    }
+
+    #[test]
+    fn a_selection_takes_keys_and_prefixes_once_each_in_key_order() {
+        let known = keys(&["a", "a b", "a/b", "a/c", "b"]);
+        let select = |selectors: &[&str]| {
+            let selection = Selection(selectors.iter().map(ToString::to_string).collect());
+            selection.resolve(&known)
+        };
+        assert_eq!(select(&[]).unwrap(), known);
+        assert_eq!(
+            select(&["b", "a/", "a/b"]).unwrap(),
+            keys(&["a/b", "a/c", "b"])
+        );
+        assert_eq!(select(&["a"]).unwrap(), keys(&["a"]));
+        assert_eq!(
+            select(&["nosuch", "a"]).unwrap_err().message(),
+            "no object \"nosuch\""
+        );
+        assert_eq!(
+            select(&["c/"]).unwrap_err().message(),
+            "no object's key starts with \"c/\""
+        );
+        assert!(Selection::all().resolve(&[]).unwrap().is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn a_key_stays_below_the_objects_directory(text in prop_oneof![any::<String>(), "[a-c./\\\\: C]{0,8}"]) {
+            if let Ok(key) = text.parse::<ObjectKey>() {
+                prop_assert_eq!(key.as_str(), &text);
+                let path = key.manifest_path();
+                prop_assert!(path.starts_with("objects/") && path.ends_with(".toml"));
+                let plain = std::path::Path::new(&path).components().all(|part| {
+                    matches!(part, std::path::Component::Normal(_))
+                });
+                prop_assert!(plain);
+                prop_assert!(!path.chars().any(|c| c.is_control() || c == '\\'));
+                let segments: Vec<_> = path.split('/').collect();
+                prop_assert!(segments.iter().all(|segment| !segment.is_empty() && segment.len() <= 250));
+            }
+        }
+    }
+}

@@ -104,7 +104,7 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 fn damaged(text: &[u8], line: &[u8]) -> Error {
     let offset = (line.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
     let before = text.get(..offset).unwrap_or_default();
-    let number = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+    let number = before.split(|byte| *byte == b'\n').count();
     Error::config(format!("line {number} of a listing is damaged"))
         .with_hint("take the committed listings back: `git restore -- .tether/listings` (under jj `jj restore .tether/listings`)")
 }

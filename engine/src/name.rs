@@ -218,3 +218,127 @@ fn is_workspace_prefix(text: &str) -> bool {
             .bytes()
             .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn slug_of(text: &str) -> String {
+        slug(&text.parse().unwrap())
+    }
+
+    fn is_foreign(name: &str) -> bool {
+        parse_ref(name) == ParsedRef::Foreign
+    }
+
+    /// P107, E34: bookmarks that look alike have branches of their own.
+    #[test]
+    fn bookmarks_that_look_alike_have_different_slugs() {
+        let alike = [
+            "feat-x",
+            "feat/x",
+            "feat.x",
+            "feat x",
+            "feat//x",
+            "feat-x-",
+            "-feat-x",
+            "feat/-x",
+            "feat--x",
+            "Feat-x",
+            "relabel",
+            "relabel/x",
+            "Relabel",
+            "relabel.2",
+            "relabel-2",
+            "a..b",
+            "a.b",
+            "a-b",
+            "bm",
+            "日本語",
+            "日本",
+            "--",
+            "-",
+            "ß",
+        ];
+        let mut seen = BTreeMap::new();
+        for name in alike {
+            if let Some(other) = seen.insert(slug_of(name), name) {
+                panic!("{other} and {name} share a slug");
+            }
+        }
+    }
+
+    #[test]
+    fn a_run_of_other_characters_is_not_joined_with_a_dash() {
+        assert!(slug_of("feat/-x").starts_with("feat--x-"));
+        assert!(slug_of("feat//x").starts_with("feat-x-"));
+    }
+
+    #[test]
+    fn names_that_only_resemble_ours_are_foreign() {
+        for name in [
+            "",
+            "tether.",
+            "tether.ws.",
+            "tether.ws.0a1b2c3d",
+            "tether.ws.0a1b2c3d..2",
+            "tether.ws.0a1b2c3d.relabel.x",
+            "tether.ws.0a1b2c3d.relabel.1",
+            "tether.ws.0a1b2c3d.relabel.02",
+            "tether.0a1b2c3d.6674305d5e1fe5f6.",
+            "tether.0a1b2c3d.6674305d5e1fe5f6.1",
+            "tether.0a1b2c3d.6674305d5e1fe5f6.+2",
+            "tether.0a1b2c3d.6674305D5e1fe5f6",
+            "xtether.0a1b2c3d.6674305d5e1fe5f6",
+            "tether.owner",
+            "tether.owner.x",
+            "tether.ws.0A1b2c3d.main",
+        ] {
+            assert!(
+                is_foreign(name),
+                "{name} was taken for {:?}",
+                parse_ref(name)
+            );
+        }
+    }
+
+    #[test]
+    fn refs_that_could_be_options_are_refused() {
+        for name in ["", " ", "-f", "a\nb", "a\u{1b}b"] {
+            assert!(name.parse::<NativeRef>().is_err(), "{name:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_working_ref_reads_back(text in prop_oneof!["[a-z./ -]{1,12}", any::<String>()]) {
+            let dataset: DatasetId = "0a1b2c3d".parse().unwrap();
+            if let Ok(bookmark) = text.parse::<BookmarkName>() {
+                let native = working_ref(&dataset, &bookmark);
+                prop_assert!(native.as_str().is_ascii());
+                let expected = ParsedRef::Working { dataset: dataset.clone(), slug: slug(&bookmark), generation: 1 };
+                prop_assert_eq!(parse_ref(native.as_str()), expected);
+                let second = format!("{native}.2");
+                let expected = ParsedRef::Working { dataset, slug: slug(&bookmark), generation: 2 };
+                prop_assert_eq!(parse_ref(&second), expected);
+            }
+        }
+
+        #[test]
+        fn reading_a_name_never_panics(name in prop_oneof![any::<String>(), "tether\\.[a-f0-9.ws]{0,30}"]) {
+            let _ = parse_ref(&name);
+        }
+
+        /// Two different short names over an alphabet of look-alikes never share a slug, unless their hashes collide.
+        #[test]
+        fn slugs_tell_names_apart(a in "[a/. -]{1,5}", b in "[a/. -]{1,5}") {
+            if let (Ok(a), Ok(b)) = (a.parse::<BookmarkName>(), b.parse::<BookmarkName>()) {
+                prop_assert_eq!(a == b, slug(&a) == slug(&b));
+            }
+        }
+    }
+}

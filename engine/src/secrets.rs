@@ -143,3 +143,6 @@ fn unreadable(path: &Path, error: std::io::Error) -> Error {
         .with_source(error)
         .with_hint(format!("`ls -l {}`", path.display()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,7 @@
 //! `.tether/workspace.toml`: one checkout's own state, in the format the Python package shares.
 
+#[cfg(test)]
+mod tests;
 mod text;
 mod view;
 

@@ -1,4 +1,8 @@
 //! Every value that the Python package produced (`vectors/*.json`), recomputed.
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests, which the lint's exception for tests does not reach"
+)]
 
 use serde_json::Value;
 use tether_engine::id::{DatasetId, PinId};

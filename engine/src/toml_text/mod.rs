@@ -57,15 +57,14 @@ impl Item {
         })
     }
 
+    /// Whether it stands under headers of its own: a table, or an array of nothing but tables.
     fn is_table(&self) -> bool {
         match self {
             Self::Table(_) => true,
-            Self::Array(items) => self.is_array_of_tables(items),
+            Self::Array(items) => {
+                !items.is_empty() && items.iter().all(|item| matches!(item, Self::Table(_)))
+            }
             Self::Scalar(_) => false,
         }
-    }
-
-    fn is_array_of_tables(&self, items: &[Self]) -> bool {
-        !items.is_empty() && items.iter().all(|item| matches!(item, Self::Table(_)))
     }
 }

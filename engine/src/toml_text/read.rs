@@ -121,6 +121,14 @@ impl<'a> Source<'a> {
         self.file.error(&format!("it has no {what}"))
     }
 
+    /// How messages call a value. A misplaced secret can be a key, so those of `secrets.toml` stay unnamed.
+    fn name(&self, name: &str) -> String {
+        match self.file {
+            File::Secrets => "a value".to_owned(),
+            _ => tick(name),
+        }
+    }
+
     fn wrong_type(&self, name: &str, value: &Spanned<DeValue<'_>>, wanted: &str) -> Error {
         let found = match value.get_ref() {
             DeValue::String(_) => "text",
@@ -133,7 +141,7 @@ impl<'a> Source<'a> {
         };
         self.at(
             &value.span(),
-            &format!("{} must be {wanted}, not {found}", tick(name)),
+            &format!("{} must be {wanted}, not {found}", self.name(name)),
         )
     }
 
@@ -158,7 +166,7 @@ impl<'a> Source<'a> {
     ) -> Result<T> {
         let span = value.span();
         let text = self.string(name, value)?;
-        parse(&text).ok_or_else(|| self.at(&span, &format!("{} must be {wanted}", tick(name))))
+        parse(&text).ok_or_else(|| self.at(&span, &format!("{} must be {wanted}", self.name(name))))
     }
 
     /// A boolean.
@@ -228,7 +236,7 @@ impl<'a> Source<'a> {
                 } else if let Ok(number) = u64::from_str_radix(text, radix) {
                     number.into()
                 } else {
-                    let problem = format!("{} is too large a number", tick(name));
+                    let problem = format!("{} is too large a number", self.name(name));
                     return Err(self.at(&span, &problem));
                 }
             }
@@ -239,10 +247,13 @@ impl<'a> Source<'a> {
                 .and_then(serde_json::Number::from_f64)
                 .map(Value::Number)
                 .ok_or_else(|| {
-                    self.at(&span, &format!("{} must be a finite number", tick(name)))
+                    self.at(
+                        &span,
+                        &format!("{} must be a finite number", self.name(name)),
+                    )
                 })?,
             DeValue::Datetime(_) => {
-                let problem = format!("{} is a date; put it in quotes", tick(name));
+                let problem = format!("{} is a date; put it in quotes", self.name(name));
                 return Err(self.at(&span, &problem));
             }
             DeValue::Array(items) => {
@@ -280,7 +291,7 @@ pub(crate) fn tick(name: &str) -> String {
 
 fn line_of(bytes: &[u8], offset: usize) -> usize {
     let before = &bytes[..offset.min(bytes.len())];
-    1 + before.iter().filter(|byte| **byte == b'\n').count()
+    before.split(|byte| *byte == b'\n').count()
 }
 
 /// The line of a conflict marker as git and jj leave them.
