@@ -3,7 +3,7 @@
 //! Opening checks the trust boundary before anything but `tether.toml` is read. Manifests and `workspace.toml` are read when asked
 //! for. Reads are in `query`, writes in `apply`; this file holds what both share.
 
-mod files;
+pub(crate) mod files;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::manifest::{Manifest, Manifests};
 use crate::oplog::{self, OpLog, OpStore};
 use crate::secrets::Secrets;
 use crate::state::{self, State};
-use crate::vcs::{Vcs, VcsKind};
+use crate::vcs::{Tree, Vcs, VcsKind};
 use crate::workspace::Workspace;
 
 /// Files of one checkout that the VCS must not track: a clone would choose what they say.
@@ -114,10 +114,19 @@ impl Dataset {
         files::manifests_tolerant(&self.tether_path("objects"))
     }
 
+    /// The bytes of the working tree's manifest of `key`; `None` when there is no file.
+    pub fn manifest_bytes(&self, key: &ObjectKey) -> Result<Option<Vec<u8>>> {
+        files::manifest_bytes(&self.tether_path("objects"), key)
+    }
+
     /// The manifests at a commit.
     pub fn manifests_at(&self, commit: &CommitId) -> Result<Manifests> {
-        files::manifests_of(&self.vcs.tree_at(commit, &self.prefix)?)
-            .map_err(|error| files::at_commit(error, commit))
+        self.manifests_in(&self.vcs.tree_at(commit, &self.prefix)?, commit)
+    }
+
+    /// The manifests in the tree of a commit.
+    pub fn manifests_in(&self, tree: &Tree, commit: &CommitId) -> Result<Manifests> {
+        files::manifests_of(tree).map_err(|error| files::at_commit(error, commit))
     }
 
     /// The manifests of a commit that may not exist yet: none before the first one.
@@ -159,14 +168,14 @@ impl Dataset {
     pub fn store_of(&self, manifest: &Manifest) -> Result<(Arc<dyn Backend>, Store)> {
         let named = |error: Error| error.for_object(&manifest.key, &manifest.kind);
         let backend = Arc::clone(self.registry.get(&manifest.kind).map_err(named)?);
-        let store = self.store_with(&manifest.key, &*backend, manifest);
+        let store = self.store_with(&*backend, manifest);
         backend
             .validate(&store, self.vcs.workdir())
             .map_err(named)?;
         Ok((backend, store))
     }
 
-    fn store_with(&self, key: &ObjectKey, backend: &dyn Backend, manifest: &Manifest) -> Store {
+    fn store_with(&self, backend: &dyn Backend, manifest: &Manifest) -> Store {
         let uri = store_uri(backend, manifest);
         let mut options = self
             .config
@@ -176,7 +185,7 @@ impl Dataset {
             .unwrap_or_default();
         let secret = self
             .secrets
-            .options_for(Some(key), &manifest.kind, uri.as_deref());
+            .options_for(Some(&manifest.key), &manifest.kind, uri.as_deref());
         options.extend(secret);
         Store {
             locator: manifest.locator.clone(),

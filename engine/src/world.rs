@@ -32,8 +32,8 @@ pub struct World {
     pub removed: BTreeMap<ObjectKey, bool>,
     /// Committed keys whose manifest the VCS left out of the working copy on purpose (a sparse checkout). They are not removed.
     pub left_out: BTreeSet<ObjectKey>,
-    /// Committed files beside the manifests that differ from the head, below the dataset's root (`tether.toml`, ...).
-    pub files: Vec<String>,
+    /// Committed files beside manifests and listings that differ from the head.
+    pub files: Vec<ChangedFile>,
     /// The checkout's state.
     pub workspace: Workspace,
     /// Where the working copy is.
@@ -44,6 +44,15 @@ pub struct World {
     pub states: BTreeMap<ObjectKey, Result<State, Error>>,
     /// What the stores say of the pins of contacted objects that are as committed.
     pub pins: BTreeMap<ObjectKey, Result<VerifyReport, Error>>,
+}
+
+/// A committed file beside manifests and listings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedFile {
+    /// Where, below the dataset's root: `tether.toml`, `.tether/.gitignore`.
+    pub path: String,
+    /// Whether the head lacks it. Then every commit takes it along: without `tether.toml` a clone is no dataset.
+    pub new: bool,
 }
 
 /// An object as its backend sees it, without contact.

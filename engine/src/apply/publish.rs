@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::clock;
 use crate::dataset::Dataset;
 use crate::error::Result;
-use crate::id::{CommitId, OpId};
+use crate::id::{CommitId, OpId, ViewId};
 use crate::oplog::{Head, Operation};
 use crate::workspace::{View, Workspace};
 
@@ -47,6 +47,30 @@ impl Record {
             progress: Vec::new(),
         })
     }
+
+    fn into_operation(
+        self,
+        id: Option<OpId>,
+        previous: Option<OpId>,
+        workspace: &Workspace,
+        view: ViewId,
+    ) -> Operation {
+        Operation {
+            id: id.unwrap_or(self.id),
+            previous,
+            at: clock::now(),
+            command: self.command,
+            workspace: workspace.id.clone(),
+            view,
+            plan: self.plan,
+            result: self.result,
+            pre: self.pre,
+            commit: self.commit,
+            undoes: self.undoes,
+            step_of: self.step_of,
+            progress: self.progress,
+        }
+    }
 }
 
 /// Publishes an operation that leaves `workspace.view`, and writes `workspace.toml`. Call with the checkout's lock held, after
@@ -62,20 +86,12 @@ pub fn publish_head(dataset: &Dataset, workspace: &mut Workspace, record: Record
     let store = dataset.op_store();
     let expected = dataset.oplog.head()?;
     let view = store.put_view(&workspace.view)?;
-    let operation = Operation {
-        id: record.id,
-        previous: expected.as_ref().map(|head| head.operation.clone()),
-        at: clock::now(),
-        command: record.command,
-        workspace: workspace.id.clone(),
-        view,
-        plan: record.plan,
-        result: record.result,
-        pre: record.pre,
-        commit: record.commit,
-        undoes: record.undoes,
-        step_of: record.step_of,
-        progress: record.progress,
+    let previous = expected.as_ref().map(|head| head.operation.clone());
+    let operation = match store.operation(&record.id) {
+        // A killed command wrote the record and did not get to publish it: records are immutable, and this is it.
+        Ok(written) if written.previous == previous && written.view == view => written,
+        Ok(_) => record.into_operation(Some(OpId::random()?), previous, workspace, view),
+        Err(_) => record.into_operation(None, previous, workspace, view),
     };
     store.put_operation(&operation)?;
     dataset.oplog.publish(&operation, expected.as_ref())?;

@@ -49,6 +49,11 @@ fn read_file((below, path): &(String, PathBuf)) -> Result<Option<Manifest>> {
     Manifest::parse(&key, &text).map(Some)
 }
 
+/// The bytes of the manifest at `key`'s place; `None` when there is no file.
+pub(super) fn manifest_bytes(objects: &Path, key: &ObjectKey) -> Result<Option<Vec<u8>>> {
+    fsutil::read_regular(&objects.join(format!("{key}.toml")))
+}
+
 /// The manifests of a commit's tree.
 pub(super) fn manifests_of(tree: &Tree) -> Result<Manifests> {
     let files: Vec<_> = tree
@@ -63,6 +68,15 @@ pub(super) fn manifests_of(tree: &Tree) -> Result<Manifests> {
         manifests,
         errors.into_iter().map(|(_, error)| error).collect(),
     )
+}
+
+/// The manifests of a commit's tree that can be read.
+pub(crate) fn readable(tree: &Tree) -> Manifests {
+    let parsed = tree.objects.iter().filter_map(|(below, blob)| {
+        let key = below.strip_suffix(".toml")?.parse().ok()?;
+        Manifest::parse(&key, &blob.data).ok()
+    });
+    parsed.map(|it| (it.key.clone(), it)).collect()
 }
 
 /// Adds which commit a manifest was read at.
