@@ -107,6 +107,27 @@ impl Lock {
         }
     }
 
+    /// The lock at `path` when nobody holds it right now, without waiting; `None` otherwise.
+    pub fn try_acquire(path: &Path, command: &str) -> Result<Option<Self>> {
+        let attempt = try_acquire(path).map_err(|source| lock_error(path, source))?;
+        Ok(match attempt {
+            Attempt::Locked(file, dir) => Some(Self::held(file, dir, path, command)),
+            Attempt::Busy(_) => None,
+        })
+    }
+
+    /// Whether another process holds the lock at `path`. Writes nothing; a lock that cannot be looked at is not held.
+    pub fn is_held(path: &Path) -> bool {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let Ok(fd) = rustix::fs::open(path, flags, Mode::empty()) else {
+            return false;
+        };
+        matches!(
+            File::from(fd).try_lock_shared(),
+            Err(TryLockError::WouldBlock)
+        )
+    }
+
     fn held(mut file: File, dir: Option<File>, path: &Path, command: &str) -> Self {
         // The text only serves waiters, so a full disk does not keep the lock from its holder.
         let text = format!(

@@ -31,6 +31,16 @@ pub enum FileMode {
     Versioned,
 }
 
+impl FileMode {
+    /// The word in lower case.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Immutable => "immutable",
+            Self::Versioned => "versioned",
+        }
+    }
+}
+
 /// `[policy] pin`: whether a commit makes a native ref.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -40,6 +50,16 @@ pub enum PinMode {
     Native,
     /// The state alone.
     Record,
+}
+
+impl PinMode {
+    /// The word in lower case.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Record => "record",
+        }
+    }
 }
 
 /// An object's policy.

@@ -14,7 +14,7 @@ pub use follow::follow;
 pub use heads::FileHeads;
 pub use journal::{Journal, Progress, Unfinished};
 pub use step::step;
-pub use store::OpStore;
+pub use store::{OpStore, OpSummary};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

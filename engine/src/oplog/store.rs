@@ -3,12 +3,33 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
+
 use super::{Operation, step};
 use crate::error::{Error, Result};
 use crate::fsutil;
-use crate::id::{OpId, ViewId};
+use crate::id::{CommitId, OpId, ViewId, WorkspaceId};
 use crate::json;
 use crate::workspace::View;
+
+/// What an operation record says beside its plan and what it replaced, which can be long.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct OpSummary {
+    /// The operation.
+    pub id: OpId,
+    /// The checkout's operation before it.
+    pub previous: Option<OpId>,
+    /// Its command.
+    pub command: String,
+    /// The checkout.
+    pub workspace: WorkspaceId,
+    /// What it did.
+    pub result: serde_json::Value,
+    /// The dataset commit it made.
+    pub commit: Option<CommitId>,
+    /// For an undo: what it reversed.
+    pub undoes: Option<OpId>,
+}
 
 /// `<shared dir>/tether/{views,ops}`.
 #[derive(Clone, Debug)]
@@ -93,6 +114,19 @@ impl OpStore {
                 &path,
             )
         })
+    }
+
+    /// Reads the short half of an operation record; `None` when there is no such record.
+    pub fn summary(&self, id: &OpId) -> Result<Option<OpSummary>> {
+        let path = self.operation_path(id);
+        let Some(content) = fsutil::read_regular(&path)? else {
+            return Ok(None);
+        };
+        let summary: Option<OpSummary> = serde_json::from_slice(&content).ok();
+        summary
+            .filter(|summary| summary.id == *id)
+            .map(Some)
+            .ok_or_else(|| lost(&format!("the record of operation {id} is damaged"), &path))
     }
 
     /// The chain from `head`, newest first, at most `limit`. A missing record ends the chain.

@@ -1,0 +1,78 @@
+//! Manifests that the last commit has and the working tree has not: removed, lost, or left out on purpose.
+
+use std::collections::BTreeSet;
+
+use super::recent::Recent;
+use crate::dataset::Dataset;
+use crate::error::Result;
+use crate::key::ObjectKey;
+use crate::workspace::Workspace;
+
+/// Warnings about missing manifests.
+///
+/// Reading the last commit costs more than the rest of a local `status`, so it is asked only when something speaks for a loss: there is
+/// no manifest at all, the checkout remembers an object that is not there, or it never took a snapshot.
+pub(super) fn warnings(
+    dataset: &Dataset,
+    workspace: &Workspace,
+    present: &BTreeSet<ObjectKey>,
+    recent: &Recent,
+) -> Result<Vec<String>> {
+    if !suspicious(workspace, present) {
+        return Ok(Vec::new());
+    }
+    let Some(head) = dataset.vcs.position()?.head else {
+        return Ok(Vec::new());
+    };
+    let tree = dataset.vcs.tree_at(&head, &dataset.prefix)?;
+    let committed: Vec<ObjectKey> = tree
+        .objects
+        .iter()
+        .filter_map(|(path, _)| path.strip_suffix(".toml")?.parse().ok())
+        .collect();
+    let missing: Vec<&ObjectKey> = committed
+        .iter()
+        .filter(|key| !present.contains(*key))
+        .collect();
+    if missing.is_empty() {
+        return Ok(Vec::new());
+    }
+    let paths: Vec<String> = missing
+        .iter()
+        .map(|key| dataset.manifest_repo_path(key))
+        .collect();
+    let left_out: BTreeSet<String> = dataset.vcs.left_out(&paths)?.into_iter().collect();
+    let removed = recent.removed();
+    let lost = missing
+        .iter()
+        .zip(&paths)
+        .filter(|(key, path)| !left_out.contains(*path) && !removed.contains(key.as_str()))
+        .count();
+    let mut warnings = Vec::new();
+    if !left_out.is_empty() {
+        warnings.push(format!(
+            "this checkout is sparse: it leaves out {} of {} objects, which stay as committed; `git sparse-checkout add {}` brings them in",
+            left_out.len(),
+            committed.len(),
+            dataset.repo_path(".tether")
+        ));
+    }
+    if lost > 1 && lost * 2 >= committed.len() || lost == committed.len() {
+        warnings.push(format!(
+            "{lost} of {} objects have no manifest here, though no `tether remove` took them away: `tether commit` would record their removal; `git restore -- {}` brings them back",
+            committed.len(),
+            dataset.repo_path(".tether/objects")
+        ));
+    }
+    Ok(warnings)
+}
+
+fn suspicious(workspace: &Workspace, present: &BTreeSet<ObjectKey>) -> bool {
+    let view = &workspace.view;
+    let remembered = (workspace.last_snapshot.keys())
+        .chain(workspace.last_snapshot_errors.keys())
+        .chain(view.base_states.keys());
+    present.is_empty()
+        || workspace.last_snapshot_at.is_none()
+        || remembered.into_iter().any(|key| !present.contains(key))
+}
