@@ -95,7 +95,9 @@ pub(super) fn run(context: &Context, args: &AddArgs) -> Result<Outcome> {
         options.fields = options.fields.with("at", chosen.as_str());
         at = Some(chosen);
     }
-    let add = register::add(&dataset, &context.cwd, &options);
+    let console = context.console;
+    let mut waiting = |line: &str| console.note(line);
+    let add = register::add(&dataset, &context.cwd, &options, &mut waiting);
     let report = context.wait("tether add", add)?;
     for note in &report.notes {
         context.console.note(&format!("note: {note}"));

@@ -16,7 +16,10 @@ pub struct RemoveArgs {
 pub(super) fn run(context: &Context, args: &RemoveArgs) -> Result<Outcome> {
     let dataset = context.dataset()?;
     let key = args.key.parse()?;
-    register::remove(&dataset, &key)?;
+    let console = context.console;
+    let mut waiting = |line: &str| console.note(line);
+    let remove = register::remove(&dataset, &key, &mut waiting);
+    context.wait("tether remove", remove)?;
     let line = format!("removed {}\n", clean(key.as_str()));
     context.console.print(&line)?;
     Ok(Outcome::Fine)

@@ -82,7 +82,10 @@ pub(super) fn run(context: &Context, args: &SetArgs) -> Result<Outcome> {
     let dataset = context.dataset()?;
     let keys = Selection(args.keys.clone());
     let (file, pin) = (args.file.map(FileMode::from), args.pin.map(PinMode::from));
-    let report = register::set(&dataset, &keys, file, pin)?;
+    let console = context.console;
+    let mut waiting = |line: &str| console.note(line);
+    let set = register::set(&dataset, &keys, file, pin, &mut waiting);
+    let report = context.wait("tether set", set)?;
     context
         .console
         .answer(args.json, &report, |_| text(&report))?;

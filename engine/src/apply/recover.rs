@@ -78,6 +78,11 @@ pub(crate) async fn keeping_pins(dataset: &Dataset) -> Result<Recovered> {
     {
         match operation.command.as_str() {
             "commit" => commit(dataset, &operation, &mut recovered)?,
+            "add" | "set" | "remove" => {
+                recovered
+                    .lines
+                    .push(crate::register::recover(dataset, &operation)?);
+            }
             other => recovered.lines.push(format!(
                 "operation {} ({other}) never finished; `tether {other}` again finishes it",
                 operation.operation

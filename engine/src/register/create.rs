@@ -157,6 +157,29 @@ impl Making<'_> {
         }
     }
 
+    /// Whether this clone made the store for this dataset, and nobody wrote to it.
+    async fn is_ours_and_empty(&self) -> Result<bool> {
+        if !self.is_known()? {
+            return Ok(false);
+        }
+        let owner = self.backend.owner(self.store).await.unwrap_or_default();
+        if owner.as_ref() != Some(&self.entry.dataset_id) {
+            return Ok(false);
+        }
+        let empty = self
+            .backend
+            .is_ref_empty(self.store, &self.own_refs())
+            .await?;
+        Ok(empty == Some(true))
+    }
+
+    fn own_refs(&self) -> Vec<NativeRef> {
+        let bookmark = self.bookmark.iter();
+        bookmark
+            .map(|bookmark| working_ref(&self.entry.dataset_id, bookmark))
+            .collect()
+    }
+
     fn is_known(&self) -> Result<bool> {
         let created = self.indexes().created(&self.entry.dataset_id)?;
         Ok(created
@@ -175,11 +198,7 @@ impl Making<'_> {
         if !made {
             return Ok(());
         }
-        let ours: Vec<NativeRef> = self
-            .bookmark
-            .iter()
-            .map(|bookmark| working_ref(&self.entry.dataset_id, bookmark))
-            .collect();
+        let ours = self.own_refs();
         if self.backend.is_ref_empty(self.store, &ours).await? == Some(true) {
             self.backend
                 .delete_store(self.store, &self.entry.dataset_id)

@@ -189,26 +189,45 @@ pub(super) fn undo(dataset: &Dataset, edits: &[Edit]) -> Result<()> {
     Ok(())
 }
 
-/// Puts back the manifests that an interrupted `add`, `set` or `remove` had announced, and returns their keys. The caller found that
-/// the operation was not published, holds the checkout's lock, and closes the journal.
-pub fn roll_back(dataset: &Dataset, journal: &Unfinished) -> Result<Vec<ObjectKey>> {
-    let objects = journal.pre.get("objects").and_then(Value::as_object);
-    let mut keys = Vec::new();
-    for step in &journal.progress {
-        let key = step.detail.get("key").and_then(Value::as_str);
-        let (MANIFEST, Some(key)) = (step.action.as_str(), key) else {
-            continue;
-        };
-        let (Some(before), Ok(key)) = (objects.and_then(|objects| objects.get(key)), key.parse())
-        else {
-            continue;
-        };
-        if !keys.contains(&key) {
+/// Ends an interrupted `add`, `set` or `remove`: one that was published stands, any other is rolled back. What happened, in a line.
+/// Call with the checkout's lock held.
+///
+/// A store that an interrupted `add --create` made stays on the clone's record, and the same `add --create` takes it up again.
+pub(crate) fn recover(dataset: &Dataset, unfinished: &Unfinished) -> Result<String> {
+    let (id, command) = (&unfinished.operation, &unfinished.command);
+    let journal = Journal::resume(unfinished);
+    // Every writing command recovers first, so a published one can only be the newest.
+    let published = dataset
+        .oplog
+        .head()?
+        .is_some_and(|head| head.operation == *id);
+    if published {
+        let workspace = dataset.workspace()?;
+        if workspace.materialised.is_some() {
+            dataset.write_workspace(&workspace)?;
+        }
+        journal.done()?;
+        return Ok(format!("finished the interrupted {command} {id}"));
+    }
+    roll_back(dataset, unfinished)?;
+    journal.rolled_back()?;
+    Ok(format!("rolled back the interrupted {command} {id}"))
+}
+
+/// Puts back the manifests that the journal announced.
+fn roll_back(dataset: &Dataset, unfinished: &Unfinished) -> Result<()> {
+    let objects = unfinished.pre.get("objects").and_then(Value::as_object);
+    let announced = unfinished
+        .progress
+        .iter()
+        .filter(|step| step.action == MANIFEST)
+        .filter_map(|step| step.detail.get("key")?.as_str());
+    for key in announced {
+        if let (Some(before), Ok(key)) = (objects.and_then(|all| all.get(key)), key.parse()) {
             put(dataset, &key, before.as_str().map(str::as_bytes))?;
-            keys.push(key);
         }
     }
-    Ok(keys)
+    Ok(())
 }
 
 fn path(dataset: &Dataset, key: &ObjectKey) -> std::path::PathBuf {
