@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::Waiting;
 use crate::apply::publish::{self, Record};
-use crate::apply::recover::recover;
+use crate::apply::recover;
 use crate::apply::session::Session;
 use crate::dataset::Dataset;
 use crate::error::Result;
@@ -87,7 +87,7 @@ impl<'a> Editor<'a> {
                 drop(session);
                 session = Session::repository(dataset, command, waiting)?;
             }
-            recover(dataset).await?;
+            recover::recover(dataset).await?;
         }
         let mut workspace = dataset.workspace()?;
         publish::adopt_foreign(dataset, &mut workspace)?;
