@@ -1,0 +1,104 @@
+//! Every visible commit, with its manifests.
+//!
+//! ```text
+//!   tips    every ref, stash entry and worktree head
+//!   walk    all commits reachable from them, once; what is visible, the digest
+//!   cache   commits and manifest trees by content id, kept in the shared directory
+//!   trees   the manifests of all commits, each distinct tree and file read once, in pack order
+//!   cut     what keeps history from being whole
+//! ```
+
+mod cache;
+mod cut;
+mod tips;
+mod trees;
+mod walk;
+
+use std::collections::HashMap;
+
+use gix::ObjectId;
+use tether_engine::Result;
+use tether_engine::id::CommitId;
+use tether_engine::vcs::{History, HistoryCommit};
+
+pub(crate) use cut::{completeness, promisor};
+pub(crate) use walk::Memo;
+
+use crate::commit_id;
+use cache::Cache;
+use walk::Graph;
+
+/// How many commits behind HEAD are looked at before every ref is.
+const NEAR: usize = 64;
+
+/// Every visible commit, newest first, with the manifests of the dataset at `prefix`.
+pub(crate) fn history(mut repo: gix::Repository, memo: &Memo, prefix: &str) -> Result<History> {
+    repo.objects.prevent_pack_unload();
+    let mut cache = Cache::load(&repo);
+    let walked = memo.walk(&repo, &mut cache)?;
+    let objects = trees::objects_of(&repo, &mut cache, &walked, prefix)?;
+    let trees = trees::read(&repo, &objects)?;
+    cache.save();
+    let commits = walked
+        .newest_first()
+        .into_iter()
+        .map(|at| HistoryCommit {
+            id: commit_id(walked.commits[at].id),
+            tree: objects[at].map(|id| id.to_string()),
+        })
+        .collect();
+    Ok(History { commits, trees })
+}
+
+/// SHA-256 over the sorted ids of every visible commit.
+pub(crate) fn digest(repo: &gix::Repository, memo: &Memo) -> Result<String> {
+    let mut cache = Cache::load(repo);
+    let walked = memo.walk(repo, &mut cache)?;
+    cache.save();
+    let mut ids: Vec<ObjectId> = walked.commits.iter().map(|commit| commit.id).collect();
+    ids.sort_unstable();
+    let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha256);
+    for id in ids {
+        hasher.update(id.as_slice());
+    }
+    let digest = hasher
+        .try_finalize()
+        .map_err(|error| crate::failed("cannot digest the history", error))?;
+    Ok(digest.to_string())
+}
+
+/// Which of `commits` are reachable from a ref or a checkout's head.
+pub(crate) fn visible(
+    repo: &gix::Repository,
+    memo: &Memo,
+    commits: &[CommitId],
+) -> Result<Vec<bool>> {
+    let mut found = vec![false; commits.len()];
+    let mut wanted: HashMap<ObjectId, Vec<usize>> = HashMap::new();
+    for (at, commit) in commits.iter().enumerate() {
+        if let Ok(id) = commit.as_str().parse::<ObjectId>() {
+            wanted.entry(id).or_default().push(at);
+        }
+    }
+    let mut graph = Graph::new(repo);
+    // What is not in the repository at all is not reachable.
+    wanted.retain(|id, _| graph.exists(id));
+    let mut see = |id: &ObjectId, wanted: &mut HashMap<ObjectId, Vec<usize>>| {
+        for at in wanted.remove(id).unwrap_or_default() {
+            found[at] = true;
+        }
+        wanted.is_empty()
+    };
+    if wanted.is_empty() || graph.near_head(NEAR, |id| see(id, &mut wanted))? {
+        return Ok(found);
+    }
+    let mut cache = Cache::load(repo);
+    let walked = memo.walk(repo, &mut cache)?;
+    cache.save();
+    for commit in &walked.commits {
+        if see(&commit.id, &mut wanted) {
+            break;
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,149 @@
+//! The manifests of many commits.
+//!
+//! Level by level, each level's objects once and in the order they lie in their packs: a delta's base is then decoded before it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use gix::ObjectId;
+use gix::hashtable::{HashMap as IdMap, HashSet as IdSet};
+use gix::objs::Kind;
+use gix::odb::pack::Find as _;
+use tether_engine::Result;
+use tether_engine::vcs::{Blob, Tree};
+
+use super::cache::Cache;
+use super::walk::Walk;
+use crate::trees::{EntryKind, Reader, objects_path};
+
+/// For each commit of the walk the tree with its manifests.
+pub(crate) fn objects_of(
+    repo: &gix::Repository,
+    cache: &mut Cache,
+    walked: &Walk,
+    prefix: &str,
+) -> Result<Vec<Option<ObjectId>>> {
+    let path = objects_path(prefix);
+    let mut known: Vec<Option<Option<ObjectId>>> = walked
+        .commits
+        .iter()
+        .map(|commit| cache.objects(prefix, &commit.root))
+        .collect();
+    // Root tree to the tree reached below it so far.
+    let mut below: IdMap<ObjectId, Option<ObjectId>> = walked
+        .commits
+        .iter()
+        .zip(&known)
+        .filter(|(_, known)| known.is_none())
+        .map(|(commit, _)| (commit.root, Some(commit.root)))
+        .collect();
+    let mut reader = Reader::new(repo);
+    for part in path.split('/') {
+        let level: IdSet<ObjectId> = below.values().flatten().copied().collect();
+        let mut next: IdMap<ObjectId, Option<ObjectId>> = IdMap::default();
+        for id in in_pack_order(repo, level) {
+            let folder = match reader.entry(id, part)? {
+                Some((folder, EntryKind::Folder)) => Some(folder),
+                _ => None,
+            };
+            next.insert(id, folder);
+        }
+        for reached in below.values_mut() {
+            *reached = reached.and_then(|id| next.get(&id).copied().flatten());
+        }
+    }
+    for (commit, known) in walked.commits.iter().zip(&mut known) {
+        if let (None, Some(objects)) = (&known, below.get(&commit.root)) {
+            cache.learn_objects(prefix, commit.root, *objects);
+            *known = Some(*objects);
+        }
+    }
+    Ok(known.into_iter().map(Option::flatten).collect())
+}
+
+/// Reads each distinct tree and each distinct file in them once.
+pub(crate) fn read(
+    repo: &gix::Repository,
+    objects: &[Option<ObjectId>],
+) -> Result<HashMap<String, Arc<Tree>>> {
+    let roots: IdSet<ObjectId> = objects.iter().flatten().copied().collect();
+    let mut reader = Reader::new(repo);
+    let mut listed: IdMap<ObjectId, Vec<(String, ObjectId, EntryKind)>> = IdMap::default();
+    let mut level = roots.clone();
+    let mut files: IdSet<ObjectId> = IdSet::default();
+    while !level.is_empty() {
+        let mut next = IdSet::default();
+        for id in in_pack_order(repo, level) {
+            let entries = reader.entries(id)?;
+            for (_, entry, kind) in &entries {
+                match kind {
+                    EntryKind::Folder if !listed.contains_key(entry) => drop(next.insert(*entry)),
+                    EntryKind::File => drop(files.insert(*entry)),
+                    EntryKind::Folder | EntryKind::Submodule => {}
+                }
+            }
+            listed.insert(id, entries);
+        }
+        next.retain(|id| !listed.contains_key(id));
+        level = next;
+    }
+    let mut blobs: IdMap<ObjectId, Blob> = IdMap::default();
+    for id in in_pack_order(repo, files) {
+        let data = Arc::from(reader.read(id, Kind::Blob)?);
+        blobs.insert(
+            id,
+            Blob {
+                id: id.to_string(),
+                data,
+            },
+        );
+    }
+    Ok(roots
+        .into_iter()
+        .map(|root| {
+            let mut objects = Vec::new();
+            flatten(&listed, &blobs, root, "", &mut objects);
+            objects.sort_by(|a, b| a.0.cmp(&b.0));
+            let key = root.to_string();
+            let tree = Tree {
+                objects_id: Some(key.clone()),
+                objects,
+            };
+            (key, Arc::new(tree))
+        })
+        .collect())
+}
+
+fn flatten(
+    listed: &IdMap<ObjectId, Vec<(String, ObjectId, EntryKind)>>,
+    blobs: &IdMap<ObjectId, Blob>,
+    tree: ObjectId,
+    folder: &str,
+    out: &mut Vec<(String, Blob)>,
+) {
+    for (name, id, kind) in listed.get(&tree).into_iter().flatten() {
+        match kind {
+            EntryKind::Folder => flatten(listed, blobs, *id, &format!("{folder}{name}/"), out),
+            EntryKind::File => out.extend(
+                blobs
+                    .get(id)
+                    .map(|blob| (format!("{folder}{name}"), blob.clone())),
+            ),
+            EntryKind::Submodule => {}
+        }
+    }
+}
+
+/// The ids by pack and offset; loose ones first.
+fn in_pack_order(repo: &gix::Repository, ids: IdSet<ObjectId>) -> Vec<ObjectId> {
+    let mut buffer = Vec::new();
+    let mut located: Vec<_> = ids
+        .into_iter()
+        .map(|id| {
+            let location = repo.objects.location_by_oid(&id, &mut buffer);
+            (location.map(|at| (at.pack_id, at.pack_offset)), id)
+        })
+        .collect();
+    located.sort_unstable();
+    located.into_iter().map(|(_, id)| id).collect()
+}
