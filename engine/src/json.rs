@@ -40,7 +40,7 @@ pub fn without_nulls(map: &Map) -> Map {
         .collect()
 }
 
-fn write_map(map: &Map, out: &mut String) {
+pub(crate) fn write_map(map: &Map, out: &mut String) {
     let mut keys: Vec<&String> = map.keys().collect();
     keys.sort_unstable();
     out.push('{');
@@ -77,16 +77,33 @@ fn write_canonical(value: &Value, out: &mut String) {
     }
 }
 
-fn write_string(text: &str, out: &mut String) {
-    let plain = |b: u8| b >= b' ' && b != b'"' && b != b'\\';
-    if text.bytes().all(plain) {
-        out.push('"');
-        out.push_str(text);
-        out.push('"');
-    } else {
-        // serde_json escapes `"`, `\` and control characters only, exactly the canonical rule.
-        out.push_str(&Value::String(text.to_owned()).to_string());
+/// Appends a string with its quotes; `"`, `\` and control characters below the space are escaped.
+pub(crate) fn write_string(text: &str, out: &mut String) {
+    use std::fmt::Write as _;
+    out.push('"');
+    let mut rest = text;
+    let special = |b: u8| b < b' ' || b == b'"' || b == b'\\';
+    while let Some(plain) = rest.bytes().position(special) {
+        let (before, after) = rest.split_at(plain);
+        out.push_str(before);
+        let (byte, after) = after.split_at(1);
+        match byte {
+            "\"" => out.push_str("\\\""),
+            "\\" => out.push_str("\\\\"),
+            "\n" => out.push_str("\\n"),
+            "\r" => out.push_str("\\r"),
+            "\t" => out.push_str("\\t"),
+            "\u{8}" => out.push_str("\\b"),
+            "\u{c}" => out.push_str("\\f"),
+            control => {
+                let code = control.bytes().next().unwrap_or_default();
+                let _ = write!(out, "\\u{code:04x}");
+            }
+        }
+        rest = after;
     }
+    out.push_str(rest);
+    out.push('"');
 }
 
 /// A finite float as Python writes it: the shortest digits that read back, an exponent of at least two digits

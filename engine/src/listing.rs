@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::json::Hasher;
 
 pub use compare::{diff, human_size};
+use line::Line;
 pub use line::write_line;
 
 /// One entry: the path as bytes (any file name), its token, and its size in bytes.
@@ -49,13 +50,20 @@ fn code_points(path: &[u8]) -> impl Iterator<Item = u32> + '_ {
 
 /// The directory digest over entries in path order: 32 hexadecimal digits.
 pub fn digest<'a>(entries: impl IntoIterator<Item = (&'a [u8], &'a str)>) -> String {
+    const BATCH: usize = 16 << 10;
     let mut hasher = Hasher::new(16);
+    let mut batch = Vec::with_capacity(BATCH + 256);
     for (path, token) in entries {
-        hasher.raw(path);
-        hasher.raw(b"\0");
-        hasher.raw(token.as_bytes());
-        hasher.raw(b"\0");
+        batch.extend_from_slice(path);
+        batch.push(0);
+        batch.extend_from_slice(token.as_bytes());
+        batch.push(0);
+        if batch.len() >= BATCH {
+            hasher.raw(&batch);
+            batch.clear();
+        }
     }
+    hasher.raw(&batch);
     hasher.finish()
 }
 
@@ -65,8 +73,10 @@ pub fn parse(text: &[u8]) -> Result<Vec<Entry>> {
     let parts: Vec<Result<Vec<Entry>>> = chunks
         .into_par_iter()
         .map(|chunk| {
-            let entry = |line: &[u8]| line::parse_line(line).ok_or_else(|| damaged(text, line));
-            lines(chunk).map(entry).collect()
+            let entry = |line| Line::parse(line)?.into_entry();
+            lines(chunk)
+                .map(|line| entry(line).ok_or_else(|| damaged(text, line)))
+                .collect()
         })
         .collect();
     let mut entries = Vec::new();
@@ -84,7 +94,7 @@ fn split_at_lines(text: &[u8], size: usize) -> Vec<&[u8]> {
     let mut chunks = Vec::new();
     let mut rest = text;
     while rest.len() > size {
-        let end = rest[size..].iter().position(|byte| *byte == b'\n');
+        let end = memchr::memchr(b'\n', &rest[size..]);
         let (chunk, after) = rest.split_at(end.map_or(rest.len(), |end| size + end + 1));
         chunks.push(chunk);
         rest = after;

@@ -1,5 +1,6 @@
 //! One line of a listing: `{"p":path,"k":token,"s":size}` in ASCII, as the Python package writes it.
 
+use std::borrow::Cow;
 use std::io::Write as _;
 
 use super::Entry;
@@ -59,29 +60,59 @@ fn write_escape(out: &mut Vec<u8>, unit: u32) {
     let _ = write!(out, "\\u{unit:04x}");
 }
 
-/// Reads a line without its end; `None` when it is not an entry.
-pub(super) fn parse_line(line: &[u8]) -> Option<Entry> {
-    let (path, rest) = read_text(line.strip_prefix(b"{\"p\":\"")?)?;
-    let (token, rest) = read_text(rest.strip_prefix(b",\"k\":\"")?)?;
-    let digits = rest.strip_prefix(b",\"s\":")?.strip_suffix(b"}")?;
-    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+/// An entry as it stands in a listing's text, copied only where it is escaped.
+pub(super) struct Line<'a> {
+    pub(super) path: Cow<'a, [u8]>,
+    token: Cow<'a, [u8]>,
+    pub(super) size: u64,
+}
+
+impl<'a> Line<'a> {
+    /// Reads a line without its end; `None` when it is not an entry.
+    pub(super) fn parse(line: &'a [u8]) -> Option<Self> {
+        let (path, rest) = read_text(line.strip_prefix(b"{\"p\":\"")?)?;
+        let (token, rest) = read_text(rest.strip_prefix(b",\"k\":\"")?)?;
+        let digits = rest.strip_prefix(b",\"s\":")?.strip_suffix(b"}")?;
+        let size = read_size(digits)?;
+        Some(Self { path, token, size })
+    }
+
+    /// Whether both say the same about a path.
+    pub(super) fn same_content(&self, other: &Self) -> bool {
+        self.size == other.size && self.token == other.token
+    }
+
+    /// The entry on its own; `None` for a token that is not text.
+    pub(super) fn into_entry(self) -> Option<Entry> {
+        Some(Entry {
+            path: self.path.into_owned(),
+            token: String::from_utf8(self.token.into_owned()).ok()?,
+            size: self.size,
+        })
+    }
+}
+
+fn read_size(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() {
         return None;
     }
-    Some(Entry {
-        path,
-        token: String::from_utf8(token).ok()?,
-        size: std::str::from_utf8(digits).ok()?.parse().ok()?,
+    digits.iter().try_fold(0_u64, |size, digit| {
+        let digit = char::from(*digit).to_digit(10)?;
+        size.checked_mul(10)?.checked_add(u64::from(digit))
     })
 }
 
 /// Reads up to the closing quote; what follows it is the second value.
-fn read_text(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
-    let plain = text.iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
-    let mut out = text[..plain].to_vec();
-    let mut rest = &text[plain..];
+fn read_text(text: &[u8]) -> Option<(Cow<'_, [u8]>, &[u8])> {
+    let plain = memchr::memchr2(b'"', b'\\', text)?;
+    let (plain, mut rest) = text.split_at(plain);
+    if let [b'"', rest @ ..] = rest {
+        return Some((Cow::Borrowed(plain), rest));
+    }
+    let mut out = plain.to_vec();
     loop {
         match rest {
-            [b'"', rest @ ..] => return Some((out, rest)),
+            [b'"', rest @ ..] => return Some((Cow::Owned(out), rest)),
             [b'\\', b'u', after @ ..] => {
                 rest = after;
                 read_escape(&mut out, &mut rest)?;

@@ -161,6 +161,49 @@ fn a_long_listing_is_read_in_order() {
     assert_eq!(error.message(), "line 30000 of a listing is damaged");
 }
 
+/// Long listings are compared in pieces; the counts and the order of entries are those of the whole.
+#[test]
+fn long_listings_are_compared_as_short_ones_are() {
+    let path = |n: u64| format!("dir-{:02}/é{n:06}.tif", n / 1000).into_bytes();
+    let all = |keep: &dyn Fn(u64) -> bool, token: &dyn Fn(u64) -> u64| {
+        let kept = (0..40_000).filter(|n| keep(*n));
+        let entries = kept.map(|n| entry(&path(n), &format!("{:064x}", token(n)), n));
+        write(&entries.collect::<Vec<_>>())
+    };
+    let before = all(&|n| n % 7 != 0, &|n| n);
+    let after = all(&|n| n % 11 != 0, &|n| if n % 1000 == 500 { 1 } else { n });
+    assert!(before.len() > 3 * PARALLEL_CHUNK && after.len() > 3 * PARALLEL_CHUNK);
+    let counted = |f: &dyn Fn(u64) -> bool| (0..40_000).filter(|n| f(*n)).count() as u64;
+    let added = counted(&|n| n % 7 == 0 && n % 11 != 0);
+    let removed = counted(&|n| n % 7 != 0 && n % 11 == 0);
+    let modified = counted(&|n| n % 1000 == 500 && n % 7 != 0 && n % 11 != 0);
+    for (a, b, added, removed) in [
+        (&before, &after, added, removed),
+        (&after, &before, removed, added),
+    ] {
+        let found = diff(a, b).unwrap();
+        let counts = (found.added, found.removed, found.modified);
+        assert_eq!(counts, (added, removed, modified));
+        assert!(found.truncated);
+        assert_eq!(found.entries.len(), ObjectDiff::MAX_ENTRIES);
+        assert!(found.entries.is_sorted_by(|a, b| a.path < b.path));
+    }
+    // One short side, with an end of line of another system in between.
+    let some = [
+        entry(&path(0), "x", 0),
+        entry(&path(20_000), "x", 1),
+        entry(b"zz", "x", 1),
+    ];
+    let mut short = String::from_utf8(write(&some)).unwrap();
+    short = short.replacen('\n', "\r\n\r\n", 1);
+    let found = diff(short.as_bytes(), &after).unwrap();
+    let total = counted(&|n| n % 11 != 0);
+    assert_eq!(
+        (found.added, found.removed, found.modified),
+        (total - 1, 2, 1)
+    );
+}
+
 fn any_path() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         "[a-c/]{1,4}".prop_map(String::into_bytes),
@@ -221,9 +264,16 @@ proptest! {
     }
 
     #[test]
+    fn pieces_of_any_size_give_the_same_diff(a in any_entries(), b in any_entries(), size in 0_usize..200) {
+        let (a, b) = (write(&a), write(&b));
+        let whole = compare::diff_in_pieces(&a, &b, usize::MAX).unwrap();
+        prop_assert_eq!(compare::diff_in_pieces(&a, &b, size).unwrap(), whole);
+    }
+
+    #[test]
     fn reading_never_panics(text in any::<Vec<u8>>(), tail in "[\\\\u0-9dcf\"{}:,pks]{0,30}") {
         let _ = parse(&text);
         let _ = parse(format!("{{\"p\":\"{tail}").as_bytes());
-        let _ = diff(&text, tail.as_bytes());
+        let _ = compare::diff_in_pieces(&text, tail.as_bytes(), 3);
     }
 }

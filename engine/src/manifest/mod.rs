@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::id::PinId;
-use crate::json::{self, Value};
+use crate::json;
 use crate::key::ObjectKey;
 use crate::name::NativeRef;
 use crate::state::{Locator, State};
@@ -39,6 +39,13 @@ impl FileMode {
             Self::Versioned => "versioned",
         }
     }
+
+    /// The value that `name` says.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Immutable, Self::Versioned]
+            .into_iter()
+            .find(|value| value.name() == name)
+    }
 }
 
 /// `[policy] pin`: whether a commit makes a native ref.
@@ -60,6 +67,13 @@ impl PinMode {
             Self::Record => "record",
         }
     }
+
+    /// The value that `name` says.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Native, Self::Record]
+            .into_iter()
+            .find(|value| value.name() == name)
+    }
 }
 
 /// An object's policy.
@@ -80,6 +94,23 @@ pub enum Origin {
     Adopted,
     /// `add --create` made it.
     Created,
+}
+
+impl Origin {
+    /// The word in lower case.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Adopted => "adopted",
+            Self::Created => "created",
+        }
+    }
+
+    /// The value that `name` says.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Adopted, Self::Created]
+            .into_iter()
+            .find(|value| value.name() == name)
+    }
 }
 
 /// The native ref that keeps a committed state alive.
@@ -172,8 +203,14 @@ pub fn manifest_hash(manifests: &Manifests) -> String {
     let parts: Vec<String> = manifests
         .values()
         .map(|manifest| {
-            let pair = vec![manifest.key.as_str().into(), manifest.canonical().into()];
-            json::canonical(&Value::Array(pair))
+            let canonical = manifest.canonical();
+            let mut pair = String::with_capacity(canonical.len() * 5 / 4 + 64);
+            pair.push('[');
+            json::write_string(manifest.key.as_str(), &mut pair);
+            pair.push(',');
+            json::write_string(&canonical, &mut pair);
+            pair.push(']');
+            pair
         })
         .collect();
     json::hash(32, parts.iter().map(String::as_bytes))

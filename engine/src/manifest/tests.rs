@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::error::{Error, ErrorKind};
-use crate::json::Map;
+use crate::json::{Map, Value};
 
 fn key(text: &str) -> ObjectKey {
     text.parse().unwrap()

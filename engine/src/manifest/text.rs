@@ -1,13 +1,11 @@
 //! The TOML text of a manifest.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeString, DeValue};
 
 use super::{Extra, FileMode, Manifest, Origin, Pin, PinMode, Policy};
 use crate::error::Result;
-use crate::json::{self, Value};
+use crate::json;
 use crate::key::ObjectKey;
 use crate::state::{Locator, State};
 use crate::toml_text::{File, Item, Source, render as render_toml};
@@ -60,7 +58,12 @@ impl Fields {
             }
             "recoverable" => self.recoverable = Some(source.bool("recoverable", &value)?),
             "origin" => {
-                self.origin = source.parsed("origin", value, "\"created\" or \"adopted\"", word)?;
+                self.origin = source.parsed(
+                    "origin",
+                    value,
+                    "\"created\" or \"adopted\"",
+                    Origin::from_name,
+                )?;
             }
             "captured_at" => self.captured_at = Some(source.string("captured_at", value)?),
             "locator" => self.locator = Some(Locator(source.map("locator", value)?)),
@@ -141,7 +144,12 @@ pub(crate) fn file_mode<'a>(
     name: &str,
     value: Spanned<DeValue<'a>>,
 ) -> Result<FileMode> {
-    source.parsed(name, value, "\"immutable\" or \"versioned\"", word)
+    source.parsed(
+        name,
+        value,
+        "\"immutable\" or \"versioned\"",
+        FileMode::from_name,
+    )
 }
 
 /// `[policy] pin` or `[defaults] pin`.
@@ -150,17 +158,7 @@ pub(crate) fn pin_mode<'a>(
     name: &str,
     value: Spanned<DeValue<'a>>,
 ) -> Result<PinMode> {
-    source.parsed(name, value, "\"native\" or \"record\"", word)
-}
-
-/// The variant of a plain enum that `text` names.
-fn word<T: DeserializeOwned>(text: &str) -> Option<T> {
-    serde_json::from_value(Value::String(text.to_owned())).ok()
-}
-
-/// The word of a variant of a plain enum.
-fn word_of(value: impl Serialize) -> Value {
-    serde_json::to_value(value).unwrap_or_default()
+    source.parsed(name, value, "\"native\" or \"record\"", PinMode::from_name)
 }
 
 fn is_kind(text: &str) -> bool {
@@ -200,14 +198,10 @@ pub(super) fn render(manifest: &Manifest) -> String {
 }
 
 fn policy_item(manifest: &Manifest) -> Item {
-    let words = [
-        ("file", word_of(manifest.policy.file)),
-        ("pin", word_of(manifest.policy.pin)),
+    let mut table = vec![
+        entry("file", Item::string(manifest.policy.file.name())),
+        entry("pin", Item::string(manifest.policy.pin.name())),
     ];
-    let mut table: Vec<_> = words
-        .iter()
-        .filter_map(|(name, word)| Some(entry(name, Item::json(word)?)))
-        .collect();
     table.extend(manifest.extra.policy.iter().cloned());
     Item::Table(table)
 }
@@ -216,22 +210,41 @@ fn entry(name: &str, item: Item) -> (String, Item) {
     (name.to_owned(), item)
 }
 
+/// The fields in the order of their names, as canonical JSON wants them.
 pub(super) fn canonical(manifest: &Manifest) -> String {
-    let pin = manifest.pin.as_ref().map_or(
-        Value::Null,
-        |pin| serde_json::json!({"id": pin.id.as_str(), "ref": pin.native.as_str()}),
-    );
-    let state = manifest
-        .state
-        .as_ref()
-        .map_or(Value::Null, |state| Value::Object(state.0.clone()));
-    json::canonical(&serde_json::json!({
-        "key": manifest.key.as_str(),
-        "kind": manifest.kind,
-        "locator": manifest.locator.0,
-        "pin": pin,
-        "policy": word_of(manifest.policy),
-        "recoverable": manifest.recoverable,
-        "state": state,
-    }))
+    let mut out = String::with_capacity(384);
+    out.push_str("{\"key\":");
+    json::write_string(manifest.key.as_str(), &mut out);
+    out.push_str(",\"kind\":");
+    json::write_string(&manifest.kind, &mut out);
+    out.push_str(",\"locator\":");
+    json::write_map(&manifest.locator.0, &mut out);
+    out.push_str(",\"pin\":");
+    match &manifest.pin {
+        None => out.push_str("null"),
+        Some(pin) => {
+            out.push_str("{\"id\":");
+            json::write_string(pin.id.as_str(), &mut out);
+            out.push_str(",\"ref\":");
+            json::write_string(pin.native.as_str(), &mut out);
+            out.push('}');
+        }
+    }
+    out.push_str(",\"policy\":{\"file\":");
+    json::write_string(manifest.policy.file.name(), &mut out);
+    out.push_str(",\"pin\":");
+    json::write_string(manifest.policy.pin.name(), &mut out);
+    out.push_str("},\"recoverable\":");
+    out.push_str(if manifest.recoverable {
+        "true"
+    } else {
+        "false"
+    });
+    out.push_str(",\"state\":");
+    match &manifest.state {
+        None => out.push_str("null"),
+        Some(state) => json::write_map(&state.0, &mut out),
+    }
+    out.push('}');
+    out
 }
