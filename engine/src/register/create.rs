@@ -71,9 +71,11 @@ pub(super) async fn add(
         })
     });
     if let Err(error) = finished {
-        undo(dataset, &edits)?;
-        made.take_back(&journal).await?;
-        journal.rolled_back()?;
+        let taken_back = undo(dataset, &edits).and(made.take_back(&journal).await);
+        // What could not be taken back stays in the journal; the next command tries again.
+        if taken_back.is_ok() {
+            journal.rolled_back()?;
+        }
         return Err(error);
     }
     journal.done()?;
@@ -107,29 +109,37 @@ impl Making<'_> {
 
     /// The store, and the bookmark's branch in it.
     async fn create(&self, journal: &mut Journal) -> Result<(State, Option<NativeRef>)> {
-        let detail = json!({ "kind": self.entry.kind, "locator": self.entry.locator });
-        journal.intent(STORE, detail.clone())?;
-        let known = self.is_known()?;
-        self.indexes().add_created(self.entry)?;
-        let state = match self
-            .backend
-            .create(self.store, &self.entry.dataset_id)
-            .await
-        {
-            Ok(state) => state,
-            Err(error) => {
-                if !known {
-                    self.forget()?;
-                }
-                return Err(error);
-            }
+        let state = if self.is_ours_and_empty().await? {
+            // Left by an `add --create` that was interrupted, or whose object was removed since.
+            self.backend.fingerprint(self.store, None).await?
+        } else {
+            self.make(journal).await?
         };
-        journal.did(STORE, detail)?;
         let fork = match &self.bookmark {
             Some(bookmark) => Some(self.fork(journal, &state, bookmark).await?),
             None => None,
         };
         Ok((state, fork))
+    }
+
+    async fn make(&self, journal: &mut Journal) -> Result<State> {
+        let detail = json!({ "kind": self.entry.kind, "locator": self.entry.locator });
+        let known = self.is_known()?;
+        journal.intent(STORE, detail.clone())?;
+        self.indexes().add_created(self.entry)?;
+        let created = self.backend.create(self.store, &self.entry.dataset_id);
+        match created.await {
+            Ok(state) => {
+                journal.did(STORE, detail)?;
+                Ok(state)
+            }
+            Err(error) => {
+                if !known {
+                    self.forget()?;
+                }
+                Err(error)
+            }
+        }
     }
 
     async fn fork(

@@ -124,8 +124,10 @@ impl<'a> Editor<'a> {
         let mut journal = self.journal(&mut record, &edits)?;
         let finished = self.finish(&mut journal, record, &edits, change);
         if let Err(error) = finished {
-            undo(self.dataset, &edits)?;
-            journal.rolled_back()?;
+            // What could not be put back stays in the journal; the next command tries again.
+            if undo(self.dataset, &edits).is_ok() {
+                journal.rolled_back()?;
+            }
             return Err(error);
         }
         journal.done()
