@@ -1,6 +1,6 @@
 //! `tether backends`.
 
-use crate::backend::Registry;
+use crate::backend::{Capability, Registry};
 use crate::report::BackendRow;
 
 /// One row per kind, installed or not, by name.
@@ -12,7 +12,7 @@ pub fn backends(registry: &Registry) -> Vec<BackendRow> {
             installed: true,
             maturity: Some(backend.maturity()),
             tier: Some(capabilities.tier()),
-            capabilities: capabilities.iter().map(|item| item.name()).collect(),
+            capabilities: capabilities.iter().map(Capability::name).collect(),
             note: None,
         }
     });

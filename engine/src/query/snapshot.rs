@@ -38,9 +38,10 @@ pub async fn observe(
     let mut by_kind = BTreeMap::<&str, Vec<Job>>::new();
     for manifest in keys.iter().filter_map(|key| manifests.get(key)) {
         match look(dataset, manifest, workspace) {
-            Ok(Look::Read(job)) => by_kind.entry(&manifest.kind).or_default().push(job),
             Ok(Look::Upstream(_) | Look::Committed(_)) if only_movable => {}
-            Ok(Look::Upstream(job)) => by_kind.entry(&manifest.kind).or_default().push(job),
+            Ok(Look::Read(job) | Look::Upstream(job)) => {
+                by_kind.entry(&manifest.kind).or_default().push(job);
+            }
             Ok(Look::Committed(state)) => {
                 found.insert(manifest.key.clone(), Ok(state));
             }

@@ -238,14 +238,12 @@ fn path(dataset: &Dataset, key: &ObjectKey) -> std::path::PathBuf {
 
 fn put(dataset: &Dataset, key: &ObjectKey, text: Option<&[u8]>) -> Result<()> {
     let path = path(dataset, key);
-    match text {
-        Some(text) => fsutil::write_atomic(&path, text),
-        None => {
-            fsutil::remove_durably(&path)?;
-            prune(&path, &dataset.tether_path("objects"));
-            Ok(())
-        }
+    if let Some(text) = text {
+        return fsutil::write_atomic(&path, text);
     }
+    fsutil::remove_durably(&path)?;
+    prune(&path, &dataset.tether_path("objects"));
+    Ok(())
 }
 
 /// Removes the directories that a removed manifest leaves empty, up to `.tether/objects`.
