@@ -80,8 +80,7 @@ pub(crate) async fn stores(
         quiescence(dataset, world, &movable).await?;
     }
     world.states =
-        query::snapshot::observe(dataset, &world.manifests, &world.workspace, &movable, false)
-            .await;
+        query::snapshot::observe(dataset, &world.manifests, &world.workspace, &movable, true).await;
     for key in &movable {
         refresh_addressable(dataset, world, key);
     }
