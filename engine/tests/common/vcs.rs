@@ -154,7 +154,11 @@ impl FakeVcs {
         let text = names.join("\n");
         let id = json::hash(
             20,
-            [parent.as_bytes(), commit.message.as_bytes(), text.as_bytes()],
+            [
+                parent.as_bytes(),
+                commit.message.as_bytes(),
+                text.as_bytes(),
+            ],
         );
         let id = CommitId::new(id);
         inner.commits.insert(id.clone(), commit);
@@ -326,9 +330,7 @@ impl Vcs for FakeVcs {
     fn check_can_commit(&self) -> Result<()> {
         self.with(|inner| inner.calls.push("check".to_owned()));
         if self.with(|inner| inner.trouble) == Trouble::NotNow {
-            return Err(
-                Error::vcs("a merge is in progress").with_hint("`git merge --abort`")
-            );
+            return Err(Error::vcs("a merge is in progress").with_hint("`git merge --abort`"));
         }
         Ok(())
     }
