@@ -7,9 +7,9 @@ pub(crate) mod steps;
 
 use serde_json::{Value, json};
 
+use super::observe;
 use super::recover;
 use super::session::Session;
-use super::{observe, publish};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::key::{ObjectKey, Selection};
@@ -56,7 +56,7 @@ pub async fn run(
 ) -> Result<CommitReport> {
     options.message()?;
     let _session = Session::repository(dataset, "tether commit", waiting)?;
-    let recovered = recover::keeping_pins(dataset).await?;
+    let recovered = recover::keeping_pins(dataset)?;
     let outcome = run_locked(dataset, options, None).await;
     recovered.settle(dataset, outcome).await
 }
@@ -74,7 +74,7 @@ pub async fn apply_saved(
     let options = saved_options(&plan, options)?;
     options.message()?;
     let _session = Session::repository(dataset, "tether commit --from-plan", waiting)?;
-    let recovered = recover::keeping_pins(dataset).await?;
+    let recovered = recover::keeping_pins(dataset)?;
     let outcome = run_locked(dataset, &options, Some(&plan)).await;
     recovered.settle(dataset, outcome).await
 }
@@ -106,18 +106,9 @@ async fn run_locked(
         same_steps(saved, &decided.plan)?;
     }
     let notes = remarks(&decided);
-    publish_foreign(dataset, &mut world, &decided)?;
     let (mut report, pins) = steps::apply(dataset, world, decided, options).await?;
     report.notes.extend(notes);
     Ok((report, pins))
-}
-
-/// Records a `workspace.toml` that something else wrote, when this commit is going to record anything.
-fn publish_foreign(dataset: &Dataset, world: &mut World, decided: &Decided) -> Result<()> {
-    if decided.plan.is_empty() {
-        return Ok(());
-    }
-    publish::adopt_foreign(dataset, &mut world.workspace)
 }
 
 async fn observed(dataset: &Dataset, options: &CommitOptions) -> Result<World> {

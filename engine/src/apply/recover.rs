@@ -20,7 +20,7 @@ use crate::workspace::Workspace;
 
 /// Finishes or rolls back every unfinished operation of this checkout. Call with both locks held. Returns one line per operation.
 pub async fn recover(dataset: &Dataset) -> Result<Vec<String>> {
-    let recovered = keeping_pins(dataset).await?;
+    let recovered = keeping_pins(dataset)?;
     let mut lines = recovered.lines;
     let errors = pins::take_back(dataset, recovered.pins).await;
     lines.extend(errors.iter().map(not_released));
@@ -65,7 +65,7 @@ fn not_released(error: &Error) -> String {
 }
 
 /// [`recover`] without releasing pins. The journals are closed: a kill from here on leaves pins that are on the clone's record.
-pub(crate) async fn keeping_pins(dataset: &Dataset) -> Result<Recovered> {
+pub(crate) fn keeping_pins(dataset: &Dataset) -> Result<Recovered> {
     let mut recovered = Recovered::default();
     let unfinished = Journal::unfinished(dataset.vcs.shared_dir())?;
     if unfinished.is_empty() {

@@ -265,11 +265,12 @@ fn note(world: &World, key: &ObjectKey, decision: Option<&Decision>) -> Option<S
     let policy = committed.is_some_and(|committed| committed.policy != manifest.policy);
     match decision {
         None | Some(Decision::Unchanged) if !world.edited.contains(key) => {
-            Some(match drift(world, key) {
-                true => format!(
+            Some(if drift(world, key) {
+                format!(
                     "{key}: unchanged; not read, and the last snapshot found it changed (`tether status --snapshot`)"
-                ),
-                false => format!("{key}: unchanged"),
+                )
+            } else {
+                format!("{key}: unchanged")
             })
         }
         None | Some(Decision::Unchanged) => {

@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 use tether_backend_memory::{new_system, system};
+use tether_engine::apply::publish::Record;
 use tether_engine::backend::Registry;
 use tether_engine::config::{Config, GITIGNORE};
 use tether_engine::dataset::{Dataset, Parts};
@@ -33,23 +34,23 @@ use tether_engine::state::{Locator, State};
 use tether_engine::workspace::Workspace;
 use tether_engine::{Error, apply};
 
-pub use stores::{Faults, Faulty, Shelf};
-pub use vcs::{FakeVcs, Trouble};
+pub(crate) use stores::{Faults, Faulty, Shelf};
+pub(crate) use vcs::{FakeVcs, Trouble};
 
 /// The dataset id of every test dataset.
-pub const DATASET: &str = "0a1b2c3d";
+pub(crate) const DATASET: &str = "0a1b2c3d";
 
 /// A dataset in a temporary directory, on its trunk `main`, with nothing committed.
-pub struct Fixture {
-    pub dir: TempDir,
-    pub vcs: Arc<FakeVcs>,
-    pub faults: Arc<Faults>,
+pub(crate) struct Fixture {
+    pub(crate) dir: TempDir,
+    pub(crate) vcs: Arc<FakeVcs>,
+    pub(crate) faults: Arc<Faults>,
     /// A name no other test of the process uses, to name memory systems with.
-    pub name: String,
+    pub(crate) name: String,
 }
 
 impl Fixture {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let dir = TempDir::new().unwrap();
         let root = dir.path().join("ds");
         std::fs::create_dir_all(root.join(".tether/objects")).unwrap();
@@ -62,27 +63,30 @@ impl Fixture {
         workspace.view.bookmark = Some(trunk);
         std::fs::write(root.join(".tether/workspace.toml"), workspace.to_toml()).unwrap();
         let vcs = FakeVcs::new(root, dir.path().join("shared"), "main");
-        Self {
+        let fixture = Self {
             vcs: Arc::new(vcs),
             faults: Arc::default(),
             name: WorkspaceId::random().unwrap().to_string(),
             dir,
-        }
+        };
+        let dataset = fixture.dataset();
+        apply::publish::publish(&dataset, &mut workspace, Record::new("init").unwrap()).unwrap();
+        fixture
     }
 
-    pub fn root(&self) -> PathBuf {
+    pub(crate) fn root(&self) -> PathBuf {
         self.dir.path().join("ds")
     }
 
-    pub fn path(&self, below: &str) -> PathBuf {
+    pub(crate) fn path(&self, below: &str) -> PathBuf {
         self.root().join(below)
     }
 
-    pub fn read(&self, below: &str) -> Option<String> {
+    pub(crate) fn read(&self, below: &str) -> Option<String> {
         std::fs::read_to_string(self.path(below)).ok()
     }
 
-    pub fn dataset(&self) -> Dataset {
+    pub(crate) fn dataset(&self) -> Dataset {
         let registry = Registry::new()
             .with(Arc::new(Faulty::new(Arc::clone(&self.faults))))
             .with(Arc::new(Shelf::new(Arc::clone(&self.faults))));
@@ -96,18 +100,18 @@ impl Fixture {
     }
 
     /// Registers an object as `add` does.
-    pub fn add(&self, key: &str, kind: &str, locator: Locator, policy: Policy) {
+    pub(crate) fn add(&self, key: &str, kind: &str, locator: Locator, policy: Policy) {
         let manifest = Manifest::new(key.parse().unwrap(), kind, locator, policy);
         self.write_manifest(&manifest);
     }
 
-    pub fn write_manifest(&self, manifest: &Manifest) {
+    pub(crate) fn write_manifest(&self, manifest: &Manifest) {
         let path = self.path(&format!(".tether/{}", manifest.key.manifest_path()));
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, manifest.to_toml()).unwrap();
     }
 
-    pub fn manifest(&self, key: &str) -> Manifest {
+    pub(crate) fn manifest(&self, key: &str) -> Manifest {
         let key: ObjectKey = key.parse().unwrap();
         let text = self
             .read(&format!(".tether/{}", key.manifest_path()))
@@ -115,8 +119,15 @@ impl Fixture {
         Manifest::parse(&key, text.as_bytes()).unwrap()
     }
 
+    /// The manifest of `key` at the head.
+    pub(crate) fn manifest_at_head(&self, key: &str) -> Manifest {
+        let dataset = self.dataset();
+        let manifests = dataset.manifests_at(&self.vcs.head().unwrap()).unwrap();
+        manifests[key].clone()
+    }
+
     /// Adds a memory object (Forkable) with a system of its own, and returns the system's name.
-    pub fn add_memory(&self, key: &str) -> String {
+    pub(crate) fn add_memory(&self, key: &str) -> String {
         let system = format!("{}-{key}", self.name);
         let locator = new_system(&system);
         self.add(key, "memory", locator, Policy::default());
@@ -124,23 +135,23 @@ impl Fixture {
     }
 
     /// Adds a shelf object (no branches, no pins).
-    pub fn add_shelf(&self, key: &str) {
+    pub(crate) fn add_shelf(&self, key: &str) {
         let place = format!("{}-{key}", self.name);
         self.faults.shelve(&place, 1);
         let locator = Locator::default().with("place", place);
         self.add(key, "shelf", locator, Policy::default());
     }
 
-    pub fn workspace(&self) -> Workspace {
+    pub(crate) fn workspace(&self) -> Workspace {
         self.dataset().workspace().unwrap()
     }
 
-    pub fn write_workspace(&self, workspace: &Workspace) {
+    pub(crate) fn write_workspace(&self, workspace: &Workspace) {
         std::fs::write(self.path(".tether/workspace.toml"), workspace.to_toml()).unwrap();
     }
 
     /// The operations of the checkout, newest first.
-    pub fn operations(&self) -> Vec<Operation> {
+    pub(crate) fn operations(&self) -> Vec<Operation> {
         let dataset = self.dataset();
         match dataset.oplog.head().unwrap() {
             Some(head) => dataset.op_store().chain(&head.operation, 100).unwrap(),
@@ -149,7 +160,7 @@ impl Fixture {
     }
 
     /// Pin ids on the clone's record.
-    pub fn pins_on_record(&self) -> Vec<String> {
+    pub(crate) fn pins_on_record(&self) -> Vec<String> {
         let indexes = Indexes::new(&self.dir.path().join("shared"));
         let pinned = indexes.pinned(&DATASET.parse::<DatasetId>().unwrap());
         let mut pins: Vec<String> = pinned
@@ -162,38 +173,38 @@ impl Fixture {
     }
 
     /// Journals of operations that never ended.
-    pub fn unfinished(&self) -> usize {
+    pub(crate) fn unfinished(&self) -> usize {
         tether_engine::oplog::Journal::unfinished(&self.dir.path().join("shared"))
             .unwrap()
             .len()
     }
 
-    pub async fn commit(&self, message: &str) -> Result<CommitReport, Error> {
+    pub(crate) async fn commit(&self, message: &str) -> Result<CommitReport, Error> {
         self.commit_with(&options(message)).await
     }
 
-    pub async fn commit_with(&self, options: &CommitOptions) -> Result<CommitReport, Error> {
+    pub(crate) async fn commit_with(&self, options: &CommitOptions) -> Result<CommitReport, Error> {
         apply::commit::run(&self.dataset(), options, &mut |_| {}).await
     }
 }
 
-pub fn options(message: &str) -> CommitOptions {
+pub(crate) fn options(message: &str) -> CommitOptions {
     CommitOptions {
         message: Some(message.to_owned()),
         ..CommitOptions::default()
     }
 }
 
-pub fn keys(keys: &[&str]) -> Selection {
+pub(crate) fn keys(keys: &[&str]) -> Selection {
     Selection(keys.iter().map(|key| (*key).to_owned()).collect())
 }
 
-pub fn key(text: &str) -> ObjectKey {
+pub(crate) fn key(text: &str) -> ObjectKey {
     text.parse().unwrap()
 }
 
 /// Writes to a memory system past the backend; the new snapshot.
-pub fn write(system: &str, branch: &str, payload: &str) -> State {
+pub(crate) fn write(system: &str, branch: &str, payload: &str) -> State {
     let id = system::with(|systems| {
         systems
             .get_mut(system)
@@ -204,7 +215,7 @@ pub fn write(system: &str, branch: &str, payload: &str) -> State {
 }
 
 /// The tags of a memory system: names and snapshot ids.
-pub fn tags(system: &str) -> Vec<(String, String)> {
+pub(crate) fn tags(system: &str) -> Vec<(String, String)> {
     system::with(|systems| {
         let system = systems.get(system).unwrap();
         let tags = system.tags.iter();
@@ -213,6 +224,6 @@ pub fn tags(system: &str) -> Vec<(String, String)> {
 }
 
 /// Deletes a tag of a memory system past the backend.
-pub fn delete_tag(system: &str, name: &str) {
+pub(crate) fn delete_tag(system: &str, name: &str) {
     system::with(|systems| systems.get_mut(system).unwrap().tags.remove(name)).unwrap();
 }

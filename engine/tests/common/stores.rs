@@ -17,7 +17,7 @@ use tether_engine::{Error, Result};
 
 /// What goes wrong, what was asked for, and what is on the shelves.
 #[derive(Debug, Default)]
-pub struct Faults {
+pub(crate) struct Faults {
     failing: Mutex<BTreeSet<String>>,
     calls: Mutex<Vec<String>>,
     shelves: Mutex<BTreeMap<String, i64>>,
@@ -29,20 +29,20 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 impl Faults {
     /// Makes `<method> <system>` fail from now on.
-    pub fn fail(&self, what: &str) {
+    pub(crate) fn fail(&self, what: &str) {
         locked(&self.failing).insert(what.to_owned());
     }
 
-    pub fn mend(&self) {
+    pub(crate) fn mend(&self) {
         locked(&self.failing).clear();
     }
 
     /// `<method> <system>`, in the order of the calls, since the last time.
-    pub fn calls(&self) -> Vec<String> {
+    pub(crate) fn calls(&self) -> Vec<String> {
         std::mem::take(&mut locked(&self.calls))
     }
 
-    pub fn shelve(&self, place: &str, version: i64) {
+    pub(crate) fn shelve(&self, place: &str, version: i64) {
         locked(&self.shelves).insert(place.to_owned(), version);
     }
 
@@ -59,13 +59,13 @@ impl Faults {
 
 /// The memory backend behind [`Faults`].
 #[derive(Debug)]
-pub struct Faulty {
+pub(crate) struct Faulty {
     inner: Memory,
     faults: Arc<Faults>,
 }
 
 impl Faulty {
-    pub fn new(faults: Arc<Faults>) -> Self {
+    pub(crate) fn new(faults: Arc<Faults>) -> Self {
         Self {
             inner: Memory,
             faults,
@@ -125,12 +125,12 @@ impl Backend for Faulty {
 
 /// A thing on a shelf: its version is seen and cannot be kept. With `kept = true` in its locator it is Addressable.
 #[derive(Debug)]
-pub struct Shelf {
+pub(crate) struct Shelf {
     faults: Arc<Faults>,
 }
 
 impl Shelf {
-    pub fn new(faults: Arc<Faults>) -> Self {
+    pub(crate) fn new(faults: Arc<Faults>) -> Self {
         Self { faults }
     }
 }

@@ -17,7 +17,7 @@ type Files = BTreeMap<String, Arc<[u8]>>;
 
 /// What goes wrong at the next commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Trouble {
+pub(crate) enum Trouble {
     #[default]
     None,
     /// A hook refuses: nothing is made.
@@ -28,6 +28,10 @@ pub enum Trouble {
     Landed,
     /// `check_can_commit` refuses.
     NotNow,
+    /// The process dies before the commit object is made, once it is made and announced, or once it has landed.
+    DieBefore,
+    DiePrepared,
+    DieLanded,
 }
 
 #[derive(Clone, Debug)]
@@ -50,14 +54,14 @@ struct Inner {
 }
 
 #[derive(Debug)]
-pub struct FakeVcs {
+pub(crate) struct FakeVcs {
     workdir: PathBuf,
     shared: PathBuf,
     inner: Mutex<Inner>,
 }
 
 impl FakeVcs {
-    pub fn new(workdir: PathBuf, shared: PathBuf, branch: &str) -> Self {
+    pub(crate) fn new(workdir: PathBuf, shared: PathBuf, branch: &str) -> Self {
         let inner = Inner {
             branch: Some(branch.parse().unwrap()),
             ..Inner::default()
@@ -73,45 +77,45 @@ impl FakeVcs {
         step(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub fn trouble(&self, trouble: Trouble) {
+    pub(crate) fn trouble(&self, trouble: Trouble) {
         self.with(|inner| inner.trouble = trouble);
     }
 
-    pub fn ignore(&self, path: &str) {
+    pub(crate) fn ignore(&self, path: &str) {
         self.with(|inner| inner.ignored.insert(path.to_owned()));
     }
 
-    pub fn leave_out(&self, path: &str) {
+    pub(crate) fn leave_out(&self, path: &str) {
         self.with(|inner| inner.left_out.insert(path.to_owned()));
     }
 
-    pub fn track(&self, path: &str) {
+    pub(crate) fn track(&self, path: &str) {
         self.with(|inner| inner.tracked.insert(path.to_owned()));
     }
 
-    pub fn switch(&self, branch: Option<&str>) {
+    pub(crate) fn switch(&self, branch: Option<&str>) {
         self.with(|inner| inner.branch = branch.map(|name| name.parse().unwrap()));
     }
 
-    pub fn head(&self) -> Option<CommitId> {
+    pub(crate) fn head(&self) -> Option<CommitId> {
         self.with(|inner| inner.head.clone())
     }
 
     /// Messages, newest first.
-    pub fn messages(&self) -> Vec<String> {
+    pub(crate) fn messages(&self) -> Vec<String> {
         self.with(|inner| {
             let mut messages = Vec::new();
             let mut next = inner.head.clone();
             while let Some(commit) = next.and_then(|id| inner.commits.get(&id)) {
                 messages.push(commit.message.clone());
-                next = commit.parent.clone();
+                next.clone_from(&commit.parent);
             }
             messages
         })
     }
 
     /// Paths that the head's commit changed.
-    pub fn changed_paths(&self) -> Vec<String> {
+    pub(crate) fn changed_paths(&self) -> Vec<String> {
         self.with(|inner| {
             let head = &inner.commits[inner.head.as_ref().unwrap()];
             let none = Files::new();
@@ -136,7 +140,7 @@ impl FakeVcs {
         })
     }
 
-    pub fn at_head(&self, path: &str) -> Option<String> {
+    pub(crate) fn at_head(&self, path: &str) -> Option<String> {
         self.with(|inner| {
             let head = inner.head.as_ref()?;
             let content = inner.commits[head].files.get(path)?;
@@ -185,10 +189,10 @@ impl FakeVcs {
     }
 
     /// Puts the head on a commit with the same content and another message, as `git commit --amend` does.
-    pub fn amend(&self, message: &str) {
+    pub(crate) fn amend(&self, message: &str) {
         self.with(|inner| {
             let mut commit = inner.commits[inner.head.as_ref().unwrap()].clone();
-            commit.message = message.to_owned();
+            message.clone_into(&mut commit.message);
             inner.commits.remove(&inner.head.clone().unwrap());
             let id = Self::put(inner, commit);
             inner.head = Some(id);
@@ -349,6 +353,7 @@ impl Vcs for FakeVcs {
         if trouble == Trouble::Refused {
             return Err(Error::vcs("the pre-commit hook refused").with_hint("mend it"));
         }
+        assert_ne!(trouble, Trouble::DieBefore, "dies");
         if self.head() != request.expected_head {
             return Err(Error::new(ErrorKind::StalePlan, "the head moved"));
         }
@@ -357,10 +362,12 @@ impl Vcs for FakeVcs {
             Self::put(inner, commit)
         });
         prepared(&id)?;
+        assert_ne!(trouble, Trouble::DiePrepared, "dies");
         if trouble == Trouble::AfterPrepared {
             return Err(Error::vcs("the ref is locked"));
         }
         self.with(|inner| inner.head = Some(id.clone()));
+        assert_ne!(trouble, Trouble::DieLanded, "dies");
         if trouble == Trouble::Landed {
             return Err(Error::vcs("the connection was lost"));
         }

@@ -95,6 +95,7 @@ pub(super) async fn apply(
         prepared: None,
     };
     run.preflight()?;
+    publish::adopt_foreign(dataset, &mut run.world.workspace)?;
     let mut journal = Journal::begin(
         dataset.vcs.shared_dir(),
         OpId::random()?,

@@ -167,11 +167,7 @@ pub(super) fn unpinned(world: &World, decisions: &BTreeMap<ObjectKey, Decision>)
 
 /// Keys for a message, the first few of many.
 fn listed(keys: &[&ObjectKey]) -> String {
-    let names: Vec<String> = keys
-        .iter()
-        .take(LISTED)
-        .map(|key| key.to_string())
-        .collect();
+    let names: Vec<String> = keys.iter().take(LISTED).map(ToString::to_string).collect();
     let rest = keys.len().saturating_sub(LISTED);
     if rest == 0 {
         names.join(", ")
