@@ -1,5 +1,6 @@
 //! What a backend's tests provide: stores to run the checks on, and a way to write to them past the backend.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -63,5 +64,80 @@ pub trait Harness: Send + Sync {
     async fn diverge(&self, store: &Store, working_ref: &NativeRef) -> Result<bool> {
         let _ = (store, working_ref);
         Ok(false)
+    }
+
+    /// Starts a writer that has not finished while the answer lives ([`tether_engine::backend::Capability::NeedsQuiescence`] only).
+    async fn busy(&self, store: &Store) -> Result<Option<Box<dyn Any + Send>>> {
+        let _ = store;
+        Ok(None)
+    }
+
+    /// How often each race is run. More rounds find narrower windows.
+    fn rounds(&self) -> usize {
+        8
+    }
+}
+
+/// A harness whose backend is decorated.
+pub struct Decorated<'a> {
+    inner: &'a dyn Harness,
+    backend: Arc<dyn Backend>,
+}
+
+impl<'a> Decorated<'a> {
+    /// `inner`, with its backend in `decorate`.
+    pub fn new(
+        inner: &'a dyn Harness,
+        decorate: impl FnOnce(Arc<dyn Backend>) -> Arc<dyn Backend>,
+    ) -> Self {
+        let backend = decorate(inner.backend());
+        Self { inner, backend }
+    }
+}
+
+#[async_trait]
+impl Harness for Decorated<'_> {
+    fn backend(&self) -> Arc<dyn Backend> {
+        self.backend.clone()
+    }
+
+    async fn new_store(&self) -> Result<Store> {
+        self.inner.new_store().await
+    }
+
+    async fn mutate(&self, store: &Store, working_ref: Option<&NativeRef>) -> Result<()> {
+        self.inner.mutate(store, working_ref).await
+    }
+
+    async fn fresh_store(&self) -> Result<Option<Store>> {
+        self.inner.fresh_store().await
+    }
+
+    fn respelled(&self, store: &Store) -> Option<Store> {
+        self.inner.respelled(store)
+    }
+
+    fn unreachable(&self, store: &Store, state: &State) -> Option<State> {
+        self.inner.unreachable(store, state)
+    }
+
+    async fn refs(&self, store: &Store) -> Result<Option<BTreeMap<String, String>>> {
+        self.inner.refs(store).await
+    }
+
+    async fn set_ref(&self, store: &Store, native: &NativeRef, to: Option<&State>) -> Result<bool> {
+        self.inner.set_ref(store, native, to).await
+    }
+
+    async fn diverge(&self, store: &Store, working_ref: &NativeRef) -> Result<bool> {
+        self.inner.diverge(store, working_ref).await
+    }
+
+    async fn busy(&self, store: &Store) -> Result<Option<Box<dyn Any + Send>>> {
+        self.inner.busy(store).await
+    }
+
+    fn rounds(&self) -> usize {
+        self.inner.rounds()
     }
 }
