@@ -134,6 +134,9 @@ impl PinId {
     /// The number of hexadecimal digits after the dot.
     pub const HASH_DIGITS: usize = 16;
 
+    /// The number of digits of a hash from before datasets had ids.
+    const BARE_DIGITS: usize = 12;
+
     pub(crate) fn from_parts(dataset: &DatasetId, hash: &str) -> Self {
         Self(format!("{dataset}.{hash}"))
     }
@@ -143,9 +146,21 @@ impl PinId {
         &self.0
     }
 
-    /// The dataset the pin belongs to.
+    /// The dataset the pin belongs to; empty for a pin from before datasets had ids.
     pub fn dataset(&self) -> &str {
-        self.0.split('.').next().unwrap_or_default()
+        self.0.split_once('.').map_or("", |(dataset, _)| dataset)
+    }
+
+    /// A pin id as a manifest records it. History from before datasets had ids holds bare hashes; they are kept, so that
+    /// it stays readable, and name no pin of any dataset.
+    pub fn recorded(text: &str) -> Option<Self> {
+        let bare =
+            (Self::BARE_DIGITS..=Self::HASH_DIGITS).contains(&text.len()) && is_lower_hex(text);
+        if bare {
+            Some(Self(text.to_owned()))
+        } else {
+            text.parse().ok()
+        }
     }
 }
 
@@ -181,8 +196,76 @@ impl fmt::Debug for PinId {
 
 impl<'de> Deserialize<'de> for PinId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?
-            .parse()
-            .map_err(serde::de::Error::custom)
+        let text = String::deserialize(deserializer)?;
+        Self::recorded(&text)
+            .ok_or_else(|| serde::de::Error::custom(format!("{text:?} is not a pin id")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_lower_case_hexadecimal_of_their_length() {
+        assert!("0a1b2c3d".parse::<DatasetId>().is_ok());
+        for text in [
+            "",
+            "0a1b2c3",
+            "0a1b2c3d4",
+            "0A1B2C3D",
+            "0a1b2c3g",
+            "０a1b2c3d",
+            "0a1b2c3\n",
+        ] {
+            let error = text.parse::<DatasetId>().unwrap_err();
+            let expected = format!("a dataset id is 8 lower-case hexadecimal digits, not {text:?}");
+            assert_eq!(error.message(), expected);
+        }
+        assert!(serde_json::from_str::<WorkspaceId>("\"0a1b\"").is_err());
+    }
+
+    #[test]
+    fn random_ids_are_valid_and_differ() {
+        let (a, b) = (
+            WorkspaceId::random().unwrap(),
+            WorkspaceId::random().unwrap(),
+        );
+        assert_ne!(a, b);
+        assert_eq!(a.as_str().parse::<WorkspaceId>().unwrap(), a);
+        assert_eq!(OpId::random().unwrap().as_str().len(), OpId::DIGITS);
+    }
+
+    #[test]
+    fn pin_ids_name_their_dataset() {
+        let pin: PinId = "0a1b2c3d.6674305d5e1fe5f6".parse().unwrap();
+        assert_eq!(pin.dataset(), "0a1b2c3d");
+        for text in [
+            "",
+            "0a1b2c3d.",
+            "0a1b2c3d.6674305d5e1fe5f6.2",
+            "0a1b2c3d.6674305D5e1fe5f6",
+            "7d1e0c9a2b34",
+        ] {
+            assert!(text.parse::<PinId>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_pin_from_before_datasets_had_ids_is_read_and_belongs_to_none() {
+        let pin = PinId::recorded("7d1e0c9a2b34").unwrap();
+        assert_eq!((pin.as_str(), pin.dataset()), ("7d1e0c9a2b34", ""));
+        assert_eq!(
+            serde_json::from_str::<PinId>("\"7d1e0c9a2b34\"").unwrap(),
+            pin
+        );
+        for text in [
+            "7d1e0c9a2b3",
+            "7d1e0c9a2b34zz",
+            "../7d1e0c9a2b34",
+            "7d1e0c9a2b34.1",
+        ] {
+            assert_eq!(PinId::recorded(text), None, "{text}");
+        }
     }
 }

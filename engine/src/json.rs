@@ -174,3 +174,58 @@ pub fn hex(bytes: &[u8]) -> String {
             out
         })
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn keys_are_sorted_by_code_point_at_every_depth() {
+        let value = json!({"é": 1, "z": {"b": [{"y": null, "x": true}], "a": -1}, "😀": "s", "\u{ffff}": 2, "": 0});
+        let expected = "{\"\":0,\"z\":{\"a\":-1,\"b\":[{\"x\":true,\"y\":null}]},\"é\":1,\"\u{ffff}\":2,\"😀\":\"s\"}";
+        assert_eq!(canonical(&value), expected);
+    }
+
+    #[test]
+    fn only_quotes_backslashes_and_control_characters_are_escaped() {
+        let text = "\"\\/\u{0}\u{8}\t\n\u{c}\r\u{1f} \u{7f}\u{85}é\u{2028}";
+        let expected = "\"\\\"\\\\/\\u0000\\b\\t\\n\\f\\r\\u001f \u{7f}\u{85}é\u{2028}\"";
+        assert_eq!(canonical(&json!(text)), expected);
+    }
+
+    #[test]
+    fn integers_of_every_size_have_no_exponent() {
+        let value = json!([u64::MAX, i64::MIN, 0, 1e22, 1.0]);
+        assert_eq!(
+            canonical(&value),
+            "[18446744073709551615,-9223372036854775808,0,1e+22,1.0]"
+        );
+    }
+
+    #[test]
+    fn nulls_are_left_out_at_every_depth() {
+        let value = json!({"a": null, "b": [null, {"c": null, "d": 1}], "e": {"f": null}});
+        let map = without_nulls(value.as_object().unwrap());
+        assert_eq!(Value::Object(map), json!({"b": [{"d": 1}], "e": {}}));
+    }
+
+    #[test]
+    fn parts_are_framed_by_their_lengths() {
+        let joined = hash(16, [b"ab".as_slice(), b"c"]);
+        assert_ne!(joined, hash(16, [b"a".as_slice(), b"bc"]));
+        assert_eq!(joined.len(), 32);
+        assert_ne!(hash(16, [b"".as_slice()]), hash(16, []));
+    }
+
+    proptest! {
+        #[test]
+        fn canonical_json_is_json(text: String, number: f64, other: i64) {
+            prop_assume!(number.is_finite());
+            let value = json!({text.clone(): [text, number, other]});
+            prop_assert_eq!(serde_json::from_str::<Value>(&canonical(&value)).unwrap(), value);
+        }
+    }
+}

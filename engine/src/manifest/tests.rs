@@ -190,6 +190,16 @@ z = [{a = 1}, 2]
     assert_eq!(known.canonical(), manifest.canonical());
 }
 
+#[test]
+fn a_manifest_from_before_datasets_had_ids_is_read() {
+    let old = format!(
+        "{MINIMAL}[policy]\nwrite = \"direct\"\n[pin]\nid = \"7d1e0c9a2b34\"\nref = \"tether.7d1e0c9a2b34\"\ncreated = true\n"
+    );
+    let manifest = parse(&old).unwrap();
+    assert_eq!(manifest.pin.as_ref().unwrap().id.as_str(), "7d1e0c9a2b34");
+    assert_eq!(parse(&manifest.to_toml()).unwrap(), manifest);
+}
+
 /// What the Python package wrote for values that need quoting, escaping or a table of their own.
 #[test]
 fn odd_values_are_written_as_the_python_package_writes_them() {

@@ -5,6 +5,7 @@ use toml::de::{DeString, DeValue};
 
 use super::{Extra, FileMode, Manifest, Origin, Pin, PinMode, Policy};
 use crate::error::Result;
+use crate::id::PinId;
 use crate::json;
 use crate::key::ObjectKey;
 use crate::state::{Locator, State};
@@ -100,7 +101,7 @@ impl Fields {
             match name.as_ref() {
                 "id" => {
                     let wanted = "a pin id";
-                    id = Some(source.parsed("pin.id", value, wanted, |text| text.parse().ok())?);
+                    id = Some(source.parsed("pin.id", value, wanted, PinId::recorded)?);
                 }
                 "ref" => {
                     let wanted = "a name of a ref";
