@@ -106,7 +106,7 @@ impl FakeVcs {
         self.with(|inner| {
             let mut messages = Vec::new();
             let mut next = inner.head.clone();
-            while let Some(commit) = next.and_then(|id| inner.commits.get(&id)) {
+            while let Some(commit) = next.as_ref().and_then(|id| inner.commits.get(id)) {
                 messages.push(commit.message.clone());
                 next.clone_from(&commit.parent);
             }
