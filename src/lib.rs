@@ -47,6 +47,7 @@ fn run(console: console::Console, args: Vec<OsString>) -> u8 {
             .with_hint("unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE");
         return console.error(&error);
     }
+    panics::on_request();
     let outcome = match cli::parse(args) {
         Ok(command) => context::Context::new(console).and_then(|context| command.run(&context)),
         Err(cli::Refusal::Usage(error)) => return console.usage(&error),

@@ -30,3 +30,12 @@ pub(crate) fn error() -> Error {
     Error::internal(format!("tether has a bug and stopped at {place}"))
         .with_hint("run it again with RUST_BACKTRACE=1 and report what it prints")
 }
+
+/// Panics when a test of a debug build asks for it.
+pub(crate) fn on_request() {
+    if cfg!(debug_assertions)
+        && let Some(text) = std::env::var_os("TETHER_TEST_PANIC")
+    {
+        std::panic::panic_any(text);
+    }
+}

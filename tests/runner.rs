@@ -1,1 +1,52 @@
-//! The single test binary.
+//! The one test binary of package `tether`: linking is the slow part. A file that is not listed here fails a test.
+
+mod architecture;
+mod common;
+
+mod cli {
+    mod test_add;
+    mod test_backends;
+    mod test_bad_input;
+    mod test_command_line;
+    mod test_commit;
+    mod test_diff;
+    mod test_discover;
+    mod test_init;
+    mod test_log;
+    mod test_not_yet;
+    mod test_open;
+    mod test_ops;
+    mod test_output;
+    mod test_plan;
+    mod test_reference;
+    mod test_remove;
+    mod test_secrets;
+    mod test_set;
+    mod test_snapshot;
+    mod test_status;
+    mod test_verify;
+}
+
+#[test]
+fn no_test_file_is_forgotten() {
+    let tests = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let runner = std::fs::read_to_string(tests.join("runner.rs")).unwrap();
+    let listed = |name: &str| runner.contains(&format!("mod {name};"));
+    let mut seen = 0;
+    for folder in ["", "cli", "common"] {
+        for entry in std::fs::read_dir(tests.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            let is_test = folder == "cli" || !["runner", "mod"].contains(&name.as_str());
+            if path.extension().is_some_and(|ext| ext == "rs") && is_test && folder != "common" {
+                assert!(
+                    listed(&name),
+                    "{} is not listed in tests/runner.rs",
+                    path.display()
+                );
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 10, "the walk found only {seen} files");
+}

@@ -1,0 +1,139 @@
+//! What a command answered, with ids and paths replaced by stable names.
+//!
+//! `$TEST_ENV` is the machine's folder, `C1` a commit, `C1:12` its first 12 digits, `H1` another hash of 64 digits, `W1` an id of 32,
+//! `P1` of 16, `O1` of 12, `L1` of 20: numbered in the order in which a test meets them.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::Path;
+
+/// Names for ids, kept over a whole test.
+pub(crate) struct Names {
+    root: String,
+    known: Vec<(String, String)>,
+    counts: HashMap<&'static str, usize>,
+}
+
+impl Names {
+    pub(crate) fn new(root: &Path) -> Self {
+        Self {
+            root: root.to_str().unwrap().to_owned(),
+            known: Vec::new(),
+            counts: HashMap::new(),
+        }
+    }
+
+    /// `text` with ids and paths replaced.
+    pub(crate) fn normalise(&mut self, text: &str) -> String {
+        let text = text.replace(&self.root, "$TEST_ENV");
+        let mut out = String::with_capacity(text.len());
+        let mut word = String::new();
+        for c in text.chars().chain(['\n']) {
+            if c.is_ascii_alphanumeric() || c == '_' {
+                word.push(c);
+                continue;
+            }
+            out.push_str(&self.name(&word));
+            word.clear();
+            out.push(c);
+        }
+        out.pop();
+        out
+    }
+
+    fn name(&mut self, word: &str) -> String {
+        let is_hex = word
+            .bytes()
+            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        let letter = match word.len() {
+            40 => "C",
+            64 => "H",
+            32 => "W",
+            20 => "L",
+            16 => "P",
+            12 => "O",
+            _ => return word.to_owned(),
+        };
+        if !is_hex || word.bytes().all(|b| b.is_ascii_digit()) {
+            return word.to_owned();
+        }
+        if let Some((id, name)) = self.known.iter().find(|(id, _)| id.starts_with(word)) {
+            let short = if id == word {
+                String::new()
+            } else {
+                format!(":{}", word.len())
+            };
+            return format!("{name}{short}");
+        }
+        let count = self.counts.entry(letter).or_default();
+        *count += 1;
+        let name = format!("{letter}{count}");
+        self.known.push((word.to_owned(), name.clone()));
+        name
+    }
+}
+
+/// Both streams and the exit status of a command.
+#[must_use = "look at what the command answered, or say `.success()`"]
+pub(crate) struct Output {
+    /// The exit code; 128 and the signal's number when a signal ended the command.
+    pub(crate) code: i32,
+    /// Standard output, as it was.
+    pub(crate) stdout: String,
+    /// Standard error, as it was.
+    pub(crate) stderr: String,
+    text: String,
+}
+
+impl Output {
+    pub(crate) fn new(output: std::process::Output, names: &mut Names) -> Self {
+        use std::os::unix::process::ExitStatusExt as _;
+        let status = output.status;
+        let code = status
+            .code()
+            .unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+        let stdout = String::from_utf8(output.stdout).expect("standard output is UTF-8");
+        let stderr = String::from_utf8(output.stderr).expect("standard error is UTF-8");
+        let mut text = names.normalise(&stdout);
+        if !stderr.is_empty() {
+            text.push_str("------- stderr -------\n");
+            text.push_str(&names.normalise(&stderr));
+        }
+        if code != 0 {
+            text.push_str(&format!("[exit status: {code}]\n"));
+        }
+        Self {
+            code,
+            stdout,
+            stderr,
+            text,
+        }
+    }
+
+    /// Fails the test unless the command succeeded.
+    #[track_caller]
+    pub(crate) fn success(self) -> Self {
+        assert_eq!(self.code, 0, "the command failed:\n{self}");
+        self
+    }
+
+    /// Fails the test unless the command ended with `code`.
+    #[track_caller]
+    pub(crate) fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "another exit status was expected:\n{self}");
+        self
+    }
+
+    /// Standard output as JSON.
+    #[track_caller]
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("no JSON ({error}):\n{self}"))
+    }
+}
+
+impl fmt::Display for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
