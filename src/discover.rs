@@ -22,7 +22,7 @@ const DATASET_FILE: &str = "tether.toml";
 pub fn dataset(start: &Path) -> Result<Dataset> {
     let root = dataset_root(start)?;
     let (vcs, oplog) = repository(&root)?;
-    let registry = backends::registry(&root);
+    let registry = backends::registry(Some(&root));
     let mut dataset = Dataset::open(Parts {
         root,
         vcs,

@@ -23,7 +23,7 @@ fn tether_alone_prints_its_help_on_standard_error() {
 fn version_and_help_are_answers() {
     let env = TestEnvironment::new();
     let dir = env.work_dir(".");
-    assert_snapshot!(dir.tether(["--version"]), @"");
+    assert_snapshot!(dir.tether(["--version"]), @"tether 0.1.0");
     let help = dir.tether(["status", "--help"]).success();
     assert!(
         help.stdout
@@ -37,16 +37,95 @@ fn version_and_help_are_answers() {
 fn mistakes_say_what_is_wrong_and_how_the_command_is_used() {
     let env = TestEnvironment::new();
     let dir = env.work_dir(".");
-    assert_snapshot!(dir.tether(["nosuch"]), @"");
-    assert_snapshot!(dir.tether(["statsu"]), @"");
-    assert_snapshot!(dir.tether(["status", "--bogus"]), @"");
-    assert_snapshot!(dir.tether(["add", "k"]), @"");
-    assert_snapshot!(dir.tether(["open"]), @"");
-    assert_snapshot!(dir.tether(["diff", "a", "b", "c"]), @"");
-    assert_snapshot!(dir.tether(["commit", "--from-plan"]), @"");
-    assert_snapshot!(dir.tether(["set", "k", "--pin", "bogus"]), @"");
-    assert_snapshot!(dir.tether(["log", "k", "-n", "0"]), @"");
-    assert_snapshot!(dir.tether(["log", "k", "-n", "-1"]), @"");
+    assert_snapshot!(dir.tether(["nosuch"]), @r"
+    ------- stderr -------
+    Error: unrecognized subcommand 'nosuch'
+
+    Usage: tether <COMMAND>
+
+    For more information, try '--help'.
+    [exit status: 2]
+    ");
+    assert_snapshot!(dir.tether(["statsu"]), @r"
+    ------- stderr -------
+    Error: unrecognized subcommand 'statsu'
+
+      tip: a similar subcommand exists: 'status'
+
+    Usage: tether <COMMAND>
+
+    For more information, try '--help'.
+    [exit status: 2]
+    ");
+    assert_snapshot!(dir.tether(["status", "--bogus"]), @r"
+    ------- stderr -------
+    Error: unexpected argument '--bogus' found
+
+      tip: to pass '--bogus' as a value, use '-- --bogus'
+
+    Usage: tether status [OPTIONS] [KEY]...
+
+    For more information, try '--help'.
+    [exit status: 2]
+    ");
+    assert_snapshot!(dir.tether(["add", "k"]), @r"
+    ------- stderr -------
+    Error: the following required arguments were not provided:
+      --kind <KIND>
+
+    Usage: tether add --kind <KIND> <KEY> [LOCATOR]
+
+    For more information, try '--help'.
+    [exit status: 2]
+    ");
+    assert_snapshot!(dir.tether(["open"]), @r"
+    ------- stderr -------
+    Error: the following required arguments were not provided:
+      <KEY>
+
+    Usage: tether open <KEY>
+
+    For more information, try '--help'.
+    [exit status: 2]
+    ");
+    assert_snapshot!(dir.tether(["diff", "a", "b", "c"]), @r"
+    ------- stderr -------
+    Error: unexpected argument 'c' found
+
+    Usage: tether diff [OPTIONS] [REV_A] [REV_B]
+
+    For more information, try '--help'.
+    [exit status: 2]
+    ");
+    assert_snapshot!(dir.tether(["commit", "--from-plan"]), @r"
+    ------- stderr -------
+    Error: a value is required for '--from-plan <FILE>' but none was supplied
+
+    For more information, try '--help'.
+    [exit status: 2]
+    ");
+    assert_snapshot!(dir.tether(["set", "k", "--pin", "bogus"]), @r"
+    ------- stderr -------
+    Error: invalid value 'bogus' for '--pin <PIN>'
+      [possible values: native, record]
+
+    For more information, try '--help'.
+    [exit status: 2]
+    ");
+    assert_snapshot!(dir.tether(["log", "k", "-n", "0"]), @r"
+    ------- stderr -------
+    Error: invalid value '0' for '--limit <N>': a whole number of at least 1 is needed
+
+    For more information, try '--help'.
+    [exit status: 2]
+    ");
+    assert_snapshot!(dir.tether(["log", "k", "-n", "-1"]), @r"
+    ------- stderr -------
+    Error: invalid value '-1' for '--limit <N>': a whole number of at least 1 is needed
+
+    For more information, try '--help'.
+    [exit status: 2]
+    ");
 }
 
 /// Surprise 8, P054: the last one does not win.
@@ -86,8 +165,18 @@ fn flags_that_contradict_each_other_are_refused() {
 fn commit_asks_for_a_message_before_it_looks_at_anything() {
     let env = TestEnvironment::new();
     let dir = env.work_dir("nowhere");
-    assert_snapshot!(dir.tether(["commit"]), @"");
-    assert_snapshot!(dir.tether(["commit", "--dry-run"]), @"");
+    assert_snapshot!(dir.tether(["commit"]), @r"
+    ------- stderr -------
+    Error: a message is required: -m/--message
+    Hint: tether commit -m MESSAGE
+    [exit status: 1]
+    ");
+    assert_snapshot!(dir.tether(["commit", "--dry-run"]), @r"
+    ------- stderr -------
+    Error: a message is required: -m/--message
+    Hint: tether commit -m MESSAGE
+    [exit status: 1]
+    ");
 }
 
 #[test]

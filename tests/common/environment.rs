@@ -160,11 +160,13 @@ impl WorkDir<'_> {
     }
 
     /// Runs `tether ARGS...`.
+    #[must_use = "look at what the command answered, or say `.success()`"]
     pub(crate) fn tether<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, args: I) -> Output {
         self.run(self.command(args))
     }
 
     /// Runs `tether ARGS...` with something on standard input.
+    #[must_use = "look at what the command answered, or say `.success()`"]
     pub(crate) fn tether_reading<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(
         &self,
         input: &str,
@@ -186,11 +188,13 @@ impl WorkDir<'_> {
     }
 
     /// Runs a command made by [`WorkDir::command`].
+    #[must_use = "look at what the command answered, or say `.success()`"]
     pub(crate) fn run(&self, mut command: Command) -> Output {
         self.env.output(command.output().unwrap())
     }
 
     /// Runs a shell script in which `tether` is this build.
+    #[must_use = "look at what the command answered, or say `.success()`"]
     pub(crate) fn shell(&self, script: &str) -> Output {
         let mut command = self.env.command("bash", &self.path);
         let bin = Path::new(env!("CARGO_BIN_EXE_tether")).parent().unwrap();

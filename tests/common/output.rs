@@ -74,7 +74,6 @@ impl Names {
 }
 
 /// Both streams and the exit status of a command.
-#[must_use = "look at what the command answered, or say `.success()`"]
 pub(crate) struct Output {
     /// The exit code; 128 and the signal's number when a signal ended the command.
     pub(crate) code: i32,
