@@ -53,12 +53,8 @@ pub fn repository(root: &Path) -> Result<(Arc<dyn Vcs>, Arc<dyn OpLog>)> {
     Ok((vcs, Arc::new(oplog)))
 }
 
-// Becomes `Ok(Arc::new(GitVcs::open(root, git)?))` with the Vcs over gix.
 fn open_git(root: &Path, git: Option<PathBuf>) -> Result<Arc<dyn Vcs>> {
-    GitVcs::open(root, git)?;
-    Err(Error::capability(
-        "git repositories are not in this build yet",
-    ))
+    Ok(Arc::new(GitVcs::open(root, git)?))
 }
 
 /// A directory that is the root of a checkout.

@@ -32,6 +32,7 @@ pub(crate) fn error() -> Error {
 }
 
 /// Panics when a test of a debug build asks for it.
+#[expect(clippy::panic, reason = "this is what is tested")]
 pub(crate) fn on_request() {
     if cfg!(debug_assertions)
         && let Some(text) = std::env::var_os("TETHER_TEST_PANIC")

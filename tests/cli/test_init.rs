@@ -8,13 +8,48 @@ use crate::common::{DATASET, TestEnvironment};
 fn init_makes_a_dataset_of_a_repository() {
     let env = TestEnvironment::new();
     let dir = env.git_repo("ds");
-    assert_snapshot!(dir.tether(["init", "--dataset-id", DATASET]), @"");
-    assert_snapshot!(dir.read("tether.toml"), @"");
-    assert_snapshot!(dir.read(".tether/.gitignore"), @"");
-    assert_snapshot!(dir.git_status(), @"");
+    assert_snapshot!(dir.tether(["init", "--dataset-id", DATASET]), @r"
+    initialized tether dataset at $TEST_ENV/ds (dataset id 0a1b2c3d: its pins and working branches are tether.0a1b2c3d.* / tether.ws.0a1b2c3d.*)
+    ");
+    assert_snapshot!(dir.read("tether.toml"), @r#"
+    [tether]
+    version = 5
+
+    [dataset]
+    id = "0a1b2c3d"
+
+    [snapshot]
+    auto = false
+
+    [verify]
+    on_status = false
+
+    [new]
+    fork = "lazy"
+
+    [defaults]
+    file = "immutable"
+    pin = "native"
+    "#);
+    assert_snapshot!(dir.read(".tether/.gitignore"), @r"
+    /workspace.toml
+    /ops.jsonl
+    /cache
+    /lock
+    /secrets.toml
+    ");
+    assert_snapshot!(dir.git_status(), @r"
+    ?? .tether/.gitignore
+    ?? tether.toml
+    ");
     // Once is enough.
     let before = dir.files();
-    assert_snapshot!(dir.tether(["init"]), @"");
+    assert_snapshot!(dir.tether(["init"]), @r"
+    ------- stderr -------
+    Error: there is a dataset at $TEST_ENV/ds already
+    Hint: `tether status` shows it
+    [exit status: 1]
+    ");
     assert_eq!(dir.files(), before);
 }
 
@@ -25,7 +60,12 @@ fn init_answers_in_json_with_the_root_and_the_id() {
     let output = env
         .work_dir(".")
         .tether(["init", "ds", "--dataset-id", DATASET, "--json"]);
-    assert_snapshot!(output, @"");
+    assert_snapshot!(output, @r#"
+    {
+      "root": "$TEST_ENV/ds",
+      "dataset_id": "0a1b2c3d"
+    }
+    "#);
 }
 
 #[test]
@@ -71,8 +111,18 @@ fn init_takes_the_current_branch_for_the_trunk() {
 fn init_outside_a_repository_leaves_nothing() {
     let env = TestEnvironment::new();
     let dir = env.work_dir("nowhere");
-    assert_snapshot!(dir.tether(["init"]), @"");
-    assert_snapshot!(dir.tether(["init", "new/folder"]), @"");
+    assert_snapshot!(dir.tether(["init"]), @r"
+    ------- stderr -------
+    Error: no git or jj repository found at or above $TEST_ENV/nowhere
+    Hint: git init $TEST_ENV/nowhere
+    [exit status: 1]
+    ");
+    assert_snapshot!(dir.tether(["init", "new/folder"]), @r"
+    ------- stderr -------
+    Error: no git or jj repository found at or above $TEST_ENV/nowhere/new/folder
+    Hint: git init $TEST_ENV/nowhere/new/folder
+    [exit status: 1]
+    ");
     assert_eq!(dir.files(), []);
     assert!(!dir.exists("new"));
 }
@@ -81,7 +131,11 @@ fn init_outside_a_repository_leaves_nothing() {
 fn init_refuses_an_id_that_is_none_before_it_writes() {
     let env = TestEnvironment::new();
     let dir = env.git_repo("ds");
-    assert_snapshot!(dir.tether(["init", "--dataset-id", "XYZ"]), @"");
+    assert_snapshot!(dir.tether(["init", "--dataset-id", "XYZ"]), @r#"
+    ------- stderr -------
+    Error: a dataset id is 8 lower-case hexadecimal digits, not "XYZ"
+    [exit status: 1]
+    "#);
     dir.tether(["init", "--dataset-id", "0A1B2C3D"]).exits(1);
     assert_eq!(dir.files(), []);
 }

@@ -10,7 +10,12 @@ fn a_command_of_a_later_build_says_that_it_is_not_here() {
     let env = TestEnvironment::new();
     let dir = env.dataset();
     let before = dir.files();
-    assert_snapshot!(dir.tether(["new", "-b", "relabel"]), @"");
+    assert_snapshot!(dir.tether(["new", "-b", "relabel"]), @r"
+    ------- stderr -------
+    Error: `tether new` is not in this build yet; nothing was done
+    Hint: `tether --help` lists the commands of this build
+    [exit status: 1]
+    ");
     for name in NOT_YET {
         for arguments in [&["--help"][..], &[], &["--no-dry-run", "x", "-m", "y"]] {
             let output = dir.tether([&[*name], arguments].concat()).exits(1);
