@@ -8,14 +8,14 @@ use tether_engine::backend::{
     Address, Backend, Capabilities, Capability, ObjectDiff, Store, Target, Verdict, VerifyReport,
 };
 use tether_engine::id::DatasetId;
-use tether_engine::manifest::FileMode;
+use tether_engine::manifest::{FileMode, Pin};
 use tether_engine::name::NativeRef;
 use tether_engine::state::{Identity, Locator, State};
 use tether_engine::{Error, Result};
 
 use crate::cache::Cache;
 use crate::locator::{self, Place};
-use crate::scan::error::{Failure, ScanResult};
+use crate::scan::error::Failure;
 use crate::scans::{Read, Scans};
 use crate::{diff, store};
 
@@ -53,7 +53,24 @@ impl FileBackend {
             Err(error) => Err(Error::internal("a scan ended unexpectedly").with_source(error)),
         }
     }
+
+    async fn look(&self, store: &Store, deep: bool) -> Result<Found> {
+        let read = if deep {
+            Read::Everything
+        } else {
+            Read::Changed
+        };
+        let look = move |scans: &Scans, root: &Path| match scans.state(root, read) {
+            Ok(state) => Ok(Ok(state)),
+            Err(Failure::Missing(path)) => Ok(Err(path)),
+            Err(Failure::Other(error)) => Err(error),
+        };
+        self.blocking(&store.locator, look).await
+    }
 }
+
+/// What is at a path: its state, or the path where nothing is.
+type Found = std::result::Result<State, PathBuf>;
 
 /// What `store` can be at best: only a single versioned remote object can be read back.
 fn is_addressable(store: &Store) -> bool {
@@ -176,19 +193,29 @@ impl Backend for FileBackend {
         &self,
         store: &Store,
         state: &State,
-        _pin: Option<&tether_engine::manifest::Pin>,
+        _pin: Option<&Pin>,
         deep: bool,
     ) -> Result<VerifyReport> {
-        let state = state.clone();
-        let read = if deep {
-            Read::Everything
-        } else {
-            Read::Changed
-        };
-        self.blocking(&store.locator, move |scans, root| {
-            compared(scans.state(root, read), &state)
-        })
-        .await
+        let found = self.look(store, deep).await?;
+        Ok(compared(&found, state))
+    }
+
+    async fn verify_many(
+        &self,
+        store: &Store,
+        states: &[(State, Option<Pin>)],
+        deep: bool,
+    ) -> Vec<Result<VerifyReport>> {
+        match self.look(store, deep).await {
+            Ok(found) => {
+                let compare = |(state, _): &(State, Option<Pin>)| Ok(compared(&found, state));
+                states.iter().map(compare).collect()
+            }
+            Err(error) => {
+                let again = |_| Err(Error::new(error.kind(), error.one_line()));
+                states.iter().map(again).collect()
+            }
+        }
     }
 
     async fn diff(
@@ -255,18 +282,14 @@ impl Backend for FileBackend {
     }
 }
 
-/// The verdict on what a scan found where `recorded` was.
-fn compared(found: ScanResult<State>, recorded: &State) -> Result<VerifyReport> {
+/// The verdict on what is where `recorded` was.
+fn compared(found: &Found, recorded: &State) -> VerifyReport {
     match found {
-        Ok(state) if state == *recorded => Ok(VerifyReport::new(Verdict::Ok, "")),
-        Ok(_) => Ok(VerifyReport::new(
-            Verdict::Drifted,
-            "content changed since commit",
-        )),
-        Err(Failure::Missing(path)) => Ok(VerifyReport::new(
+        Ok(state) if state == recorded => VerifyReport::new(Verdict::Ok, ""),
+        Ok(_) => VerifyReport::new(Verdict::Drifted, "content changed since commit"),
+        Err(path) => VerifyReport::new(
             Verdict::Missing,
             format!("[file] path does not exist: {}", path.display()),
-        )),
-        Err(failure) => Err(failure.into_error()),
+        ),
     }
 }

@@ -91,13 +91,16 @@ impl Scans {
         let earlier = earlier.filter(|_| read == Read::Changed);
         let scanned = scan(root, earlier.as_deref())?;
         drop(earlier);
-        if let Some(cache) = &self.cache
-            && (scanned.learnt > 0 || !own)
-        {
-            cache.store(root, &scanned.tree);
-        }
+        let keep = || {
+            if let Some(cache) = &self.cache
+                && (scanned.learnt > 0 || !own)
+            {
+                cache.store(root, &scanned.tree);
+            }
+        };
+        let ((), state) = rayon::join(keep, || state::of(&scanned.tree));
         let kept = Kept {
-            state: state::of(&scanned.tree),
+            state,
             tree: Arc::new(scanned.tree),
         };
         let count = kept.tree.count();

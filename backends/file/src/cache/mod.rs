@@ -12,11 +12,15 @@ use std::io::{self, BufWriter, Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
-use tether_engine::json;
+use tether_engine::{fsutil, json};
 
 use crate::scan::tree::Tree;
+
+/// The age from which a temporary file is nobody's any more.
+const LEFT_BEHIND: Duration = Duration::from_hours(1);
 
 /// The cache directory of one dataset.
 #[derive(Clone, Debug)]
@@ -63,6 +67,7 @@ impl Cache {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
             _ => {}
         }
+        self.sweep()?;
         let count = COUNTER.fetch_add(1, Ordering::Relaxed);
         let temporary = self
             .dir
@@ -77,6 +82,21 @@ impl Cache {
             let _ = fs::remove_file(&temporary);
         }
         written
+    }
+
+    /// Removes temporary files that a killed process left behind.
+    fn sweep(&self) -> io::Result<()> {
+        for entry in fs::read_dir(&self.dir)? {
+            let entry = entry?;
+            if fsutil::is_temporary(&entry.file_name())
+                && let Ok(modified) = entry.metadata().and_then(|metadata| metadata.modified())
+                && modified.elapsed().is_ok_and(|age| age > LEFT_BEHIND)
+            {
+                // Another process may have been faster.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+        Ok(())
     }
 
     fn file(&self, root: &Path) -> PathBuf {

@@ -41,6 +41,10 @@ pub(crate) enum Fault {
 }
 
 /// The stamp in a `stat` answer.
+#[expect(
+    clippy::unnecessary_cast,
+    reason = "the types of the fields differ between systems"
+)]
 pub(crate) fn stamp(stat: &Stat) -> Stamp {
     let nanoseconds =
         |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
@@ -76,7 +80,7 @@ pub(crate) fn hash_file(
         }
         let hashed_at = now();
         let (file, before) = open_file(root, path, through_link, listed)?;
-        let (sha256, length) = digest(file.as_fd(), buffer)?;
+        let (sha256, length) = digest(file.as_fd(), before.size, buffer)?;
         let after = stamp(&rustix::fs::fstat(&file).map_err(Fault::System)?);
         if before == after && length == after.size {
             return Ok(Hashed {
@@ -157,18 +161,25 @@ pub(crate) fn open_dir(at: BorrowedFd<'_>, name: &[u8]) -> rustix::io::Result<Ow
     rustix::fs::openat(at, name, flags, Mode::empty())
 }
 
-fn digest(file: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<([u8; 32], u64), Fault> {
+/// The sha256 of the first `size` bytes, and how many there were. An empty file is read all the same: some file systems have
+/// files of no size with a content, and those are no files to record.
+fn digest(file: BorrowedFd<'_>, size: u64, buffer: &mut [u8]) -> Result<([u8; 32], u64), Fault> {
     let mut hasher = Sha256::new();
     let mut length = 0;
     loop {
         match rustix::io::read(file, &mut *buffer) {
-            Ok(0) => return Ok((hasher.finalize().into(), length)),
+            Ok(0) => break,
             Ok(read) => {
                 hasher.update(&buffer[..read]);
                 length += read as u64;
+                // The stamp after reading tells whether the file grew; another call to be told of its end would be wasted.
+                if length >= size {
+                    break;
+                }
             }
             Err(Errno::INTR) => {}
             Err(errno) => return Err(Fault::System(errno)),
         }
     }
+    Ok((hasher.finalize().into(), length))
 }

@@ -145,26 +145,35 @@ fn read_files(
         return Ok(());
     }
     let tree = &pass.tree;
-    let below = |&(dir, entry): &(u32, u32)| {
+    let entry = |place: &(u32, u32)| &tree.dirs[place.0 as usize].entries[place.1 as usize];
+    let set_path = |place: &(u32, u32), path: &mut PathBelow| {
         if tree.single {
-            return root.as_os_str().as_bytes().to_vec();
+            path.set(0, || root.as_os_str().as_bytes().to_vec(), b"");
+        } else {
+            let prefix = || walk::prefix(place.0 as usize, |dir| (&tree.dirs[dir], parents[dir]));
+            path.set(
+                place.0,
+                prefix,
+                tree.dirs[place.0 as usize].name(entry(place)),
+            );
         }
-        let mut path = walk::prefix(dir as usize, |index| (&tree.dirs[index], parents[index]));
-        let dir = &tree.dirs[dir as usize];
-        path.extend_from_slice(dir.name(&dir.entries[entry as usize]));
-        path
     };
-    let results = each_in_turn(&missing, |place, buffer| {
-        let entry = &tree.dirs[place.0 as usize].entries[place.1 as usize];
+    let results = each_in_turn(&missing, |place, path, buffer| {
+        let entry = entry(place);
+        set_path(place, path);
         let through_link = entry.kind == Kind::FileLink;
-        hash_file(at, &below(place), through_link, &entry.stamp, buffer)
+        hash_file(at, &path.bytes, through_link, &entry.stamp, buffer)
     });
     let mut failed: Vec<(PathBuf, Fault)> = Vec::new();
+    let mut below = PathBelow::default();
     for (place, result) in &results {
-        match result {
-            Ok(_) => {}
-            Err(Fault::Vanished) => pass.unstable = Some(join(root, &below(place))),
-            Err(fault) => failed.push((join(root, &below(place)), *fault)),
+        if let Err(fault) = result {
+            set_path(place, &mut below);
+            let path = join(root, &below.bytes);
+            match fault {
+                Fault::Vanished => pass.unstable = Some(path),
+                Fault::System(_) | Fault::Restless => failed.push((path, *fault)),
+            }
         }
     }
     let more = failed.len().saturating_sub(1);
@@ -213,10 +222,30 @@ fn unread(tree: &Tree) -> Vec<(u32, u32)> {
     places
 }
 
+/// A path whose directory part is built once for all files of a directory.
+#[derive(Default)]
+struct PathBelow {
+    dir: Option<u32>,
+    prefix: usize,
+    bytes: Vec<u8>,
+}
+
+impl PathBelow {
+    fn set(&mut self, dir: u32, prefix: impl FnOnce() -> Vec<u8>, name: &[u8]) {
+        if self.dir != Some(dir) {
+            self.bytes = prefix();
+            self.prefix = self.bytes.len();
+            self.dir = Some(dir);
+        }
+        self.bytes.truncate(self.prefix);
+        self.bytes.extend_from_slice(name);
+    }
+}
+
 /// Runs `read` over `places` on every thread; each takes the next place when it is done with one.
 fn each_in_turn(
     places: &[(u32, u32)],
-    read: impl Fn(&(u32, u32), &mut [u8]) -> Result<Hashed, Fault> + Sync,
+    read: impl Fn(&(u32, u32), &mut PathBelow, &mut [u8]) -> Result<Hashed, Fault> + Sync,
 ) -> Vec<((u32, u32), Result<Hashed, Fault>)> {
     let threads = rayon::current_num_threads().min(places.len());
     let next = AtomicUsize::new(0);
@@ -225,9 +254,10 @@ fn each_in_turn(
         .with_max_len(1)
         .map(|_| {
             let mut buffer = vec![0; CHUNK];
+            let mut path = PathBelow::default();
             let mut results = Vec::new();
             while let Some(place) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
-                results.push((*place, read(place, &mut buffer)));
+                results.push((*place, read(place, &mut path, &mut buffer)));
             }
             results
         })
@@ -260,3 +290,6 @@ fn and_more(error: Error, more: usize) -> Error {
         None => counted,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -47,7 +47,7 @@ pub(crate) fn walk(root: &Path, dir: OwnedFd, earlier: Option<&Tree>) -> Result<
         walk.list(scope, Arc::new(dir), 0, earlier.map(|_| 0));
     });
     let trouble = into_inner(walk.trouble);
-    if let Some(error) = trouble.into_error() {
+    if let Some(error) = trouble.error() {
         return Err(error);
     }
     let nodes = into_inner(walk.nodes);
@@ -116,7 +116,7 @@ enum Problem {
 }
 
 impl Trouble {
-    fn into_error(&self) -> Option<Error> {
+    fn error(&self) -> Option<Error> {
         let (path, problem) = self.first.as_ref()?;
         let error = match problem {
             Problem::System(errno) => unreadable(path, *errno),
@@ -269,7 +269,7 @@ impl<'w> Walk<'w> {
             prefix(index, |index| (&nodes[index].dir, nodes[index].parent))
         };
         below.extend_from_slice(name);
-        super::join(self.root, &below)
+        super::join(self.root, below.strip_suffix(b"/").unwrap_or(&below))
     }
 
     fn vanished(&self, path: PathBuf) {
