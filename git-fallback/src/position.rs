@@ -80,15 +80,14 @@ pub(crate) fn checkout_name(git_dir: &Path, shared_dir: &Path) -> String {
 }
 
 fn linked_name(id: &str) -> String {
-    let mut name = String::from("worktree-");
-    for byte in id.bytes() {
+    let escaped = id.bytes().map(|byte| {
         if byte.is_ascii_alphanumeric() || b"._-".contains(&byte) {
-            name.push(char::from(byte));
+            char::from(byte).to_string()
         } else {
-            name.push_str(&format!("%{byte:02x}"));
+            format!("%{byte:02x}")
         }
-    }
-    name
+    });
+    format!("worktree-{}", escaped.collect::<String>())
 }
 
 /// Every checkout, this one first.

@@ -29,10 +29,10 @@ pub(crate) fn resolve(repo: &gix::Repository, rev: &str) -> Result<CommitId> {
     if spec.starts_with(['-', '^']) || (rest.is_empty() && spec.contains("..")) {
         return Err(not_one());
     }
-    if spec.len() == repo.object_hash().len_in_hex() {
-        if let Ok(id) = spec.parse::<ObjectId>() {
-            return peel(repo, rev, id);
-        }
+    if spec.len() == repo.object_hash().len_in_hex()
+        && let Ok(id) = spec.parse::<ObjectId>()
+    {
+        return peel(repo, rev, id);
     }
     let found = repo
         .rev_parse(spec.as_bytes().as_bstr())

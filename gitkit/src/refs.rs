@@ -94,7 +94,7 @@ pub fn set(
             Err(error) => refused(repo, name, error, |actual| match actual {
                 Some(id) if id == new => Outcome::Found,
                 actual => Outcome::Elsewhere(actual),
-            })?,
+            }),
         })
     })
 }
@@ -123,7 +123,7 @@ pub fn delete(repo: &gix::Repository, name: &str, old: Old) -> Result<Outcome> {
         };
         Ok(match apply(repo, edit) {
             Ok(previous) => Step::Done(Outcome::Changed(previous.unwrap_or(now))),
-            Err(error) => match refused(repo, name, error, Outcome::Elsewhere)? {
+            Err(error) => match refused(repo, name, error, Outcome::Elsewhere) {
                 Step::Done(Outcome::Elsewhere(None)) => Step::Done(Outcome::Found),
                 Step::Done(Outcome::Elsewhere(_)) if old == Old::Any => Step::Again(None),
                 step => step,
@@ -251,13 +251,13 @@ fn refused(
     name: &str,
     error: gix::reference::edit::Error,
     elsewhere: impl Fn(Option<ObjectId>) -> Outcome,
-) -> Result<Step> {
+) -> Step {
     use gix::reference::edit::Error as Edit;
     let id = |target: &Target| match target {
         Target::Object(id) => Some(*id),
         Target::Symbolic(_) => None,
     };
-    Ok(match error {
+    match error {
         Edit::FileTransactionPrepare(
             prepare::Error::ReferenceOutOfDate { actual, .. }
             | prepare::Error::MustNotExist { actual, .. },
@@ -278,7 +278,7 @@ fn refused(
             // A directory in the way may be an emptied one that another process is removing.
             Step::Again(Some(error))
         }
-    })
+    }
 }
 
 fn lock_error(repo: &gix::Repository, name: &str, source: gix::lock::acquire::Error) -> Error {

@@ -1,10 +1,6 @@
 //! gitkit against repositories that the `git` executable made.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod env;
 mod exec;

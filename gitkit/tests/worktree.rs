@@ -63,7 +63,7 @@ fn branches_are_held_while_checked_out_rebased_or_bisected() {
                 "refs/heads/main"
             ]
         );
-        assert_eq!(held["refs/heads/main"], [repo.clone()]);
+        assert_eq!(held["refs/heads/main"], std::slice::from_ref(&repo));
         assert_eq!(held["refs/heads/b/rebasing"], [tree("rebasing")]);
         let listed = list(&opened).unwrap();
         assert_eq!(listed[0].id, None);

@@ -48,7 +48,7 @@ impl Index {
             &path,
             repo.object_hash(),
             skip_hash,
-            Default::default(),
+            gix::index::decode::Options::default(),
         )
         .map_err(|error| failed("cannot read git's index", error))?;
         Ok(Self {
@@ -156,11 +156,12 @@ impl Index {
             gix::index::File::from_state(gix::index::State::new(job.repo.object_hash()), path)
         });
         for (entry, path) in file.entries_mut_with_paths() {
-            if let Some(same) = known.entry_by_path(path) {
-                if same.id == entry.id && same.mode == entry.mode {
-                    entry.stat = same.stat;
-                    entry.flags |= same.flags & (Flags::ASSUME_VALID | Flags::SKIP_WORKTREE);
-                }
+            if let Some(same) = known.entry_by_path(path)
+                && same.id == entry.id
+                && same.mode == entry.mode
+            {
+                entry.stat = same.stat;
+                entry.flags |= same.flags & (Flags::ASSUME_VALID | Flags::SKIP_WORKTREE);
             }
         }
         let entries: Vec<_> = job

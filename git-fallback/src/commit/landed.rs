@@ -1,6 +1,6 @@
 //! Finding the commit of an interrupted run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gix::ObjectId;
 use gix::objs::{CommitRefIter, Kind};
@@ -75,7 +75,7 @@ fn holds(
         Some(parent) => Some(reader.root(parent)?),
         None => None,
     };
-    let mut changed = BTreeMap::new();
+    let mut changed = BTreeSet::new();
     compare(&mut reader, before, Some(parts.root), "", &mut changed)?;
     for change in &request.changes {
         let (folder, name) = change.path.rsplit_once('/').unwrap_or(("", &change.path));
@@ -104,7 +104,7 @@ fn compare(
     before: Option<ObjectId>,
     after: Option<ObjectId>,
     folder: &str,
-    changed: &mut BTreeMap<String, ()>,
+    changed: &mut BTreeSet<String>,
 ) -> Result<()> {
     if before == after {
         return Ok(());
@@ -135,7 +135,7 @@ fn compare(
             entry.is_some_and(|(_, kind)| kind != EntryKind::Folder)
         };
         if is_file(old) || is_file(new) {
-            changed.insert(path, ());
+            changed.insert(path);
         }
     }
     Ok(())

@@ -15,7 +15,7 @@ use tether_gitkit::exec;
 use crate::failed;
 
 /// How long signers and hooks may take.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 
 /// The bound on a signer or a hook; tests of debug builds may shorten it.
 pub(super) fn limit() -> Duration {

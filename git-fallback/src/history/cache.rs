@@ -32,6 +32,15 @@ const LARGEST: usize = 256 << 20;
 const COMMITS: u8 = 1;
 const MANIFESTS: u8 = 2;
 
+/// What is known about the manifests below a root tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// Nothing yet.
+    No,
+    /// The tree with them; `None` when it has none.
+    Is(Option<ObjectId>),
+}
+
 /// What one commit's record says, without its id.
 struct Record {
     root: ObjectId,
@@ -92,10 +101,13 @@ impl Cache {
         })
     }
 
-    /// The tree with the manifests below a root tree (`Some(None)`: it has none).
-    pub(crate) fn objects(&self, prefix: &str, root: &ObjectId) -> Option<Option<ObjectId>> {
-        let (_, known) = self.manifests.iter().find(|(known, _)| known == prefix)?;
-        known.get(root).copied()
+    /// The tree with the manifests below a root tree.
+    pub(crate) fn objects(&self, prefix: &str, root: &ObjectId) -> Known {
+        let known = self.manifests.iter().find(|(known, _)| known == prefix);
+        match known.and_then(|(_, known)| known.get(root)) {
+            None => Known::No,
+            Some(objects) => Known::Is(*objects),
+        }
     }
 
     /// Remembers a commit that had to be decoded.
@@ -219,14 +231,12 @@ impl Cache {
             MANIFESTS => {
                 let length = usize::from(u16::from_le_bytes(payload.array()?));
                 let prefix = std::str::from_utf8(payload.take(length)?).ok()?;
-                let known = match self.manifests.iter().position(|(known, _)| known == prefix) {
-                    Some(at) => at,
-                    None => {
-                        self.manifests.push((prefix.to_owned(), HashMap::default()));
-                        self.manifests.len() - 1
-                    }
-                };
-                let (_, known) = self.manifests.get_mut(known)?;
+                let at = self.manifests.iter().position(|(known, _)| known == prefix);
+                if at.is_none() {
+                    self.manifests.push((prefix.to_owned(), HashMap::default()));
+                }
+                let at = at.unwrap_or(self.manifests.len() - 1);
+                let (_, known) = self.manifests.get_mut(at)?;
                 known.reserve(payload.0.len() / (2 * id + 1));
                 while !payload.0.is_empty() {
                     let root = payload.id(id)?;
@@ -290,7 +300,7 @@ fn checksum(bytes: &[u8]) -> u64 {
     let mut add = |word: u64| {
         sum = (sum ^ word)
             .wrapping_mul(0x0000_0100_0000_01b3)
-            .rotate_left(29)
+            .rotate_left(29);
     };
     let mut chunks = bytes.chunks_exact(8);
     for chunk in &mut chunks {

@@ -12,7 +12,7 @@ use gix::odb::pack::Find as _;
 use tether_engine::Result;
 use tether_engine::vcs::{Blob, Tree};
 
-use super::cache::Cache;
+use super::cache::{Cache, Known};
 use super::walk::Walk;
 use crate::trees::{EntryKind, Reader, objects_path};
 
@@ -24,7 +24,7 @@ pub(crate) fn objects_of(
     prefix: &str,
 ) -> Result<Vec<Option<ObjectId>>> {
     let path = objects_path(prefix);
-    let mut known: Vec<Option<Option<ObjectId>>> = walked
+    let known: Vec<Known> = walked
         .commits
         .iter()
         .map(|commit| cache.objects(prefix, &commit.root))
@@ -34,7 +34,7 @@ pub(crate) fn objects_of(
         .commits
         .iter()
         .zip(&known)
-        .filter(|(_, known)| known.is_none())
+        .filter(|(_, known)| **known == Known::No)
         .map(|(commit, _)| (commit.root, Some(commit.root)))
         .collect();
     let mut reader = Reader::new(repo);
@@ -52,13 +52,18 @@ pub(crate) fn objects_of(
             *reached = reached.and_then(|id| next.get(&id).copied().flatten());
         }
     }
-    for (commit, known) in walked.commits.iter().zip(&mut known) {
-        if let (None, Some(objects)) = (&known, below.get(&commit.root)) {
-            cache.learn_objects(prefix, commit.root, *objects);
-            *known = Some(*objects);
-        }
+    for (root, objects) in &below {
+        cache.learn_objects(prefix, *root, *objects);
     }
-    Ok(known.into_iter().map(Option::flatten).collect())
+    let found = walked
+        .commits
+        .iter()
+        .zip(known)
+        .map(|(commit, known)| match known {
+            Known::Is(objects) => objects,
+            Known::No => below.get(&commit.root).copied().flatten(),
+        });
+    Ok(found.collect())
 }
 
 /// Reads each distinct tree and each distinct file in them once.

@@ -74,10 +74,10 @@ impl Memo {
     pub(crate) fn walk(&self, repo: &gix::Repository, cache: &mut Cache) -> Result<Arc<Walk>> {
         let tips = tips::collect(repo)?;
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, walked)) = &*last {
-            if *known == tips {
-                return Ok(Arc::clone(walked));
-            }
+        if let Some((known, walked)) = &*last
+            && *known == tips
+        {
+            return Ok(Arc::clone(walked));
         }
         let walked = Arc::new(walk(repo, &tips.commits, cache)?);
         *last = Some((tips, Arc::clone(&walked)));
@@ -94,16 +94,13 @@ fn walk(repo: &gix::Repository, tips: &[ObjectId], cache: &mut Cache) -> Result<
         if index.contains_key(&id) {
             continue;
         }
-        let commit = match cache.commit(&id) {
-            Some(commit) => commit,
-            None => match graph.lookup(&id) {
-                Some(commit) => commit,
-                None => {
-                    let commit = graph.decode(&id)?;
-                    cache.learn(&commit);
-                    commit
-                }
-            },
+        let known = cache.commit(&id).or_else(|| graph.lookup(&id));
+        let commit = if let Some(commit) = known {
+            commit
+        } else {
+            let commit = graph.decode(&id)?;
+            cache.learn(&commit);
+            commit
         };
         index.insert(id, commits.len());
         stack.extend(graph.present_parents(&commit));
