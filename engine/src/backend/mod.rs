@@ -264,6 +264,7 @@ pub trait Backend: Send + Sync + 'static {
     }
 
     /// Whether `state` is still what it was: with a pin `ok`, `drifted` or `missing`; without one `unknown` unless `deep`, which opens it.
+    /// An object that is not addressable is compared with what is there now, without `deep` as well where that is cheap.
     async fn verify(
         &self,
         store: &Store,
