@@ -119,7 +119,7 @@ impl Error {
 
     /// One error for several failed objects, in key order. `parts` must not be empty.
     ///
-    /// One part alone is returned as it is.
+    /// One part alone is returned as it is. Where a part left work behind, so did the whole.
     pub fn several(mut parts: Vec<Error>) -> Self {
         if parts.len() == 1 {
             return parts.remove(0);
@@ -128,6 +128,7 @@ impl Error {
             ErrorKind::Several,
             format!("{} objects failed", parts.len()),
         );
+        error.0.partly_done = parts.iter().any(Self::is_partly_done);
         error.0.parts = parts;
         error
     }
@@ -258,5 +259,44 @@ impl StdError for Error {
             .source
             .as_deref()
             .map(|source| source as &(dyn StdError + 'static))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_failed_objects_are_one_error_and_one_alone_stays_itself() {
+        let failed = |key: &str| Error::store("no such bucket").for_object(key, "file");
+        let alone = Error::several(vec![failed("a")]);
+        assert_eq!(alone.kind(), ErrorKind::Store);
+        assert_eq!(alone.to_string(), "a (file): no such bucket");
+
+        let both = Error::several(vec![failed("a"), failed("b").partly_done()]);
+        assert_eq!(both.kind(), ErrorKind::Several);
+        assert_eq!(both.to_string(), "2 objects failed");
+        assert_eq!(both.parts().len(), 2);
+        assert_eq!(both.exit_code(), 3);
+        // The whole is about no single object.
+        assert_eq!(both.for_object("c", "git").key(), None);
+    }
+
+    #[test]
+    fn the_exit_code_follows_from_kind_and_what_stays() {
+        assert_eq!(Error::user("x").exit_code(), 1);
+        assert_eq!(
+            Error::new(ErrorKind::Usage, "x").partly_done().exit_code(),
+            2
+        );
+        assert_eq!(Error::store("x").partly_done().exit_code(), 3);
+    }
+
+    #[test]
+    fn causes_follow_the_message_on_one_line() {
+        let cause = Error::store("refused").with_source(std::io::Error::other("timed out"));
+        let error = Error::vcs("cannot fetch").with_source(cause);
+        assert_eq!(error.one_line(), "cannot fetch: refused: timed out");
+        assert_eq!(error.with_hint("`git fetch`").hint(), Some("`git fetch`"));
     }
 }

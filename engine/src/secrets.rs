@@ -89,7 +89,7 @@ impl Secrets {
         let inner = |table: &str, name: &str| self.table(table)?.get(name)?.as_object();
         let prefix = uri.and_then(|uri| {
             let prefixes = self.table("uris")?.keys();
-            let matching = prefixes.filter(|prefix| uri.starts_with(prefix.as_str()));
+            let matching = prefixes.filter(|prefix| covers(prefix, uri));
             matching.max_by_key(|prefix| prefix.len())
         });
         let levels = [
@@ -103,6 +103,18 @@ impl Secrets {
         }
         options
     }
+}
+
+/// Whether `uri` starts with `prefix`. A prefix that ends in the host or bucket means that one whole: the entry of
+/// `s3://lab` is not for `s3://lab-of-others`, nor that of `mysql://db:3306` for port 33060, which a manifest could name.
+fn covers(prefix: &str, uri: &str) -> bool {
+    let Some(rest) = uri.strip_prefix(prefix) else {
+        return false;
+    };
+    let in_authority = prefix
+        .split_once("://")
+        .is_some_and(|(_, authority)| !authority.is_empty() && !authority.contains('/'));
+    !in_authority || rest.is_empty() || rest.starts_with('/')
 }
 
 /// `committed` with `secret` laid over it field by field, nested tables too; `secret` wins a field both set.

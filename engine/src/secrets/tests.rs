@@ -50,6 +50,29 @@ fn the_most_specific_level_wins_field_by_field() {
     assert!(secrets.options_for(None, "icechunk", None).is_empty());
 }
 
+/// A manifest of a clone must not reach the credentials of one store with the address of another.
+#[test]
+fn credentials_of_a_host_or_bucket_are_for_that_one_only() {
+    let secrets = parse(
+        "[uris.\"s3://lab\"]\nk = 1\n[uris.\"mysql://db:3306\"]\nk = 2\n[uris.\"/data/pl\"]\nk = 3\n[uris.\"s3://b/run-\"]\nk = 4\n",
+    );
+    let found = |uri: &str| options(&secrets, "x", "file", uri)["k"].as_i64();
+    assert_eq!(found("s3://lab"), Some(1));
+    assert_eq!(found("s3://lab/x"), Some(1));
+    assert_eq!(found("mysql://db:3306/ledger"), Some(2));
+    assert_eq!(found("/data/plates"), Some(3));
+    assert_eq!(found("s3://b/run-2026"), Some(4));
+    for other in [
+        "s3://lab-of-others/x",
+        "s3://lab.evil.example/x",
+        "mysql://db:33060/x",
+        "mysql://db:3306@evil/x",
+        "s3://b/",
+    ] {
+        assert_eq!(found(other), None, "{other}");
+    }
+}
+
 #[test]
 fn secrets_win_over_the_committed_options_of_a_backend() {
     let map = |value: Value| value.as_object().unwrap().clone();
