@@ -55,6 +55,15 @@ pub struct StoreEntry {
 }
 
 impl StoreEntry {
+    /// What [`StoreEntry::same_store`] compares, as a value.
+    fn store(&self) -> (DatasetId, String, String) {
+        (
+            self.dataset_id.clone(),
+            self.kind.clone(),
+            self.identity.canonical(),
+        )
+    }
+
     fn same_store(&self, other: &Self) -> bool {
         self.dataset_id == other.dataset_id
             && self.kind == other.kind
@@ -119,11 +128,24 @@ impl Indexes {
 
     /// Records a store; an identity on record already is not written again.
     pub fn add_touched(&self, entry: &StoreEntry) -> Result<()> {
-        let entry = StoreEntry {
-            bookmark: None,
-            ..entry.clone()
-        };
-        add_store(&self.touched_path(), &entry)
+        self.add_touched_stores(std::slice::from_ref(entry))
+    }
+
+    /// [`Indexes::add_touched`] of many stores in one write.
+    pub fn add_touched_stores(&self, entries: &[StoreEntry]) -> Result<()> {
+        let path = self.touched_path();
+        let mut known: Vec<StoreEntry> = read(&path)?;
+        let before = known.len();
+        let mut seen: HashSet<_> = known.iter().map(StoreEntry::store).collect();
+        for entry in entries {
+            if seen.insert(entry.store()) {
+                known.push(StoreEntry {
+                    bookmark: None,
+                    ..entry.clone()
+                });
+            }
+        }
+        append(&path, &known[before..])
     }
 
     /// Forgets a touched store in which nothing of the dataset is left.

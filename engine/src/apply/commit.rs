@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::key::{ObjectKey, Selection};
 use crate::manifest::manifest_hash;
 use crate::oplog::Journal;
-use crate::plan::commit::{self, CommitOptions, Decided};
+use crate::plan::commit::{self, CommitOptions};
 use crate::plan::{Plan, stale};
 use crate::report::CommitReport;
 use crate::state::State;
@@ -105,7 +105,7 @@ async fn run_locked(
     if let Some(saved) = saved {
         same_steps(saved, &decided.plan)?;
     }
-    let notes = remarks(&decided);
+    let notes = decided.remarks.clone();
     let (mut report, pins) = steps::apply(dataset, world, decided, options).await?;
     report.notes.extend(notes);
     Ok((report, pins))
@@ -123,15 +123,6 @@ async fn observed(dataset: &Dataset, options: &CommitOptions) -> Result<World> {
     )
     .await?;
     Ok(world)
-}
-
-/// The notes of a plan that are worth a line beside the report: everything but what is unchanged.
-fn remarks(decided: &Decided) -> Vec<String> {
-    let notes = decided.plan.notes.iter();
-    notes
-        .filter(|note| !note.ends_with(": unchanged"))
-        .cloned()
-        .collect()
 }
 
 /// The options a saved plan was made with, under those it is applied with.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Dataset;
@@ -10,6 +11,9 @@ use crate::fsutil;
 
 /// The journal's name of the step.
 pub(crate) const ACTION: &str = "manifests";
+
+/// From this many manifests on, they are written concurrently.
+const PARALLEL_FROM: usize = 16;
 
 /// One file to write: what it held, and what it will hold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,10 +37,15 @@ pub(crate) struct Rewrites {
 impl Rewrites {
     /// Writes the manifests; each whole or not at all.
     pub(crate) fn write_manifests(&self, dataset: &Dataset) -> Result<()> {
-        for file in &self.manifests {
-            fsutil::write_atomic(&dataset.root.join(&file.path), file.new.as_bytes())?;
+        let write = |file: &Rewrite| {
+            fsutil::write_atomic(&dataset.root.join(&file.path), file.new.as_bytes())
+        };
+        // Each write waits for the disk twice; many wait together.
+        if self.manifests.len() >= PARALLEL_FROM {
+            self.manifests.par_iter().try_for_each(write)
+        } else {
+            self.manifests.iter().try_for_each(write)
         }
-        Ok(())
     }
 
     /// Puts everything back. A file that holds something else by now is the user's, and is left alone. Returns what failed.

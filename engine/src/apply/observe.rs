@@ -202,11 +202,27 @@ fn edited(
     let mut edited = BTreeSet::new();
     for key in manifests.keys().filter(|key| !left_out.contains(*key)) {
         let committed = head.get(format!("{key}.toml").as_str());
-        if dataset.manifest_bytes(key)?.as_deref() != committed.copied() {
+        let here = dataset.manifest_bytes(key)?;
+        if !same_text(here.as_deref(), committed.copied()) {
             edited.insert(key.clone());
         }
     }
     Ok(edited)
+}
+
+/// Whether two files are the same text, whatever their line ends: a checkout may have others than the repository.
+fn same_text(a: Option<&[u8]>, b: Option<&[u8]>) -> bool {
+    fn unix(text: &[u8]) -> impl Iterator<Item = u8> {
+        let pairs = text.iter().zip(text.iter().skip(1).chain(&[0]));
+        pairs
+            .filter(|pair| *pair != (&b'\r', &b'\n'))
+            .map(|(byte, _)| *byte)
+    }
+    match (a, b) {
+        (Some(a), Some(b)) => a == b || unix(a).eq(unix(b)),
+        (None, None) => true,
+        _ => false,
+    }
 }
 
 fn changed_files(dataset: &Dataset, position: &Position) -> Result<Vec<ChangedFile>> {
@@ -218,7 +234,7 @@ fn changed_files(dataset: &Dataset, position: &Position) -> Result<Vec<ChangedFi
             Some(head) => dataset.vcs.read_at(head, &dataset.repo_path(path))?,
             None => None,
         };
-        if there.as_deref() != Some(&here) {
+        if !same_text(there.as_deref(), Some(&here)) {
             changed.push(ChangedFile {
                 path: path.to_owned(),
                 new: there.is_none(),

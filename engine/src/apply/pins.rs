@@ -248,8 +248,9 @@ fn record(dataset: &Dataset, jobs: &[Job]) -> Result<Vec<PinId>> {
         })
         .collect();
     indexes.add_pinned(&pinned)?;
-    for job in jobs {
-        indexes.add_touched(&StoreEntry {
+    let touched: Vec<StoreEntry> = jobs
+        .iter()
+        .map(|job| StoreEntry {
             dataset_id: dataset_id.clone(),
             kind: job.manifest.kind.clone(),
             identity: job.identity.clone(),
@@ -257,8 +258,9 @@ fn record(dataset: &Dataset, jobs: &[Job]) -> Result<Vec<PinId>> {
             key: job.manifest.key.to_string(),
             at: at.clone(),
             bookmark: None,
-        })?;
-    }
+        })
+        .collect();
+    indexes.add_touched_stores(&touched)?;
     Ok(known)
 }
 

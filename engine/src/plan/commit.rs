@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{Action, Plan, Precondition};
+use crate::backend::Verdict;
 use crate::error::{Error, Result};
 use crate::json::Map;
 use crate::key::{ObjectKey, Selection};
@@ -78,6 +79,8 @@ pub fn plan(world: &World, options: &CommitOptions) -> Result<Plan> {
 #[derive(Clone, Debug)]
 pub(crate) struct Decided {
     pub(crate) plan: Plan,
+    /// The notes that a person should see beside the report, too.
+    pub(crate) remarks: Vec<String>,
     pub(crate) selected: Vec<ObjectKey>,
     pub(crate) decisions: BTreeMap<ObjectKey, Decision>,
 }
@@ -101,9 +104,11 @@ pub(crate) fn decided(world: &World, options: &CommitOptions) -> Result<Decided>
         plan.actions
             .push(Action::new("vcs-commit", "", "", "", detail));
     }
-    plan.notes = notes(world, options, &selected, &decisions);
+    let (notes, remarks) = notes(world, options, &selected, &decisions);
+    plan.notes = notes;
     Ok(Decided {
         plan: plan.sealed(),
+        remarks,
         selected,
         decisions,
     })
@@ -222,55 +227,63 @@ fn action(world: &World, key: &ObjectKey, decision: &Decision) -> Option<Action>
     Some(action)
 }
 
+/// What a plan says beside its actions, and which of it a person should see beside the report as well.
 fn notes(
     world: &World,
     options: &CommitOptions,
     selected: &[ObjectKey],
     decisions: &BTreeMap<ObjectKey, Decision>,
-) -> Vec<String> {
-    let mut notes: Vec<String> = selected
-        .iter()
-        .filter_map(|key| note(world, key, decisions.get(key)))
-        .collect();
-    if options.keys.is_all() {
-        notes.extend(
-            world
-                .files
-                .iter()
-                .filter(|file| !file.new)
-                .map(|file| format!("{}: changed", file.path)),
-        );
-    }
-    for (key, report) in &world.pins {
-        let Ok(report) = report else { continue };
-        if report.status == crate::backend::Verdict::Drifted {
-            notes.push(format!(
-                "{key}: its pin points at another state than recorded; `tether verify {key}` says where"
-            ));
+) -> (Vec<String>, Vec<String>) {
+    let mut notes = Vec::new();
+    let mut remarks = Vec::new();
+    for key in selected {
+        match note(world, key, decisions.get(key)) {
+            Some((note, true)) => {
+                notes.push(note.clone());
+                remarks.push(note);
+            }
+            Some((note, false)) => notes.push(note),
+            None => {}
         }
     }
-    notes
+    if options.keys.is_all() {
+        let changed = world.files.iter().filter(|file| !file.new);
+        notes.extend(changed.map(|file| format!("{}: changed", file.path)));
+    }
+    for (key, report) in &world.pins {
+        let note = match report {
+            Ok(report) if report.status == Verdict::Drifted => format!(
+                "{key}: its pin points at another state than recorded; `tether verify {key}` says where"
+            ),
+            Err(error) => format!("{key}: its pin could not be checked: {}", error.one_line()),
+            Ok(_) => continue,
+        };
+        notes.push(note.clone());
+        remarks.push(note);
+    }
+    (notes, remarks)
 }
 
-fn note(world: &World, key: &ObjectKey, decision: Option<&Decision>) -> Option<String> {
+/// The note about one object, and whether it is a remark.
+fn note(world: &World, key: &ObjectKey, decision: Option<&Decision>) -> Option<(String, bool)> {
     let Some(manifest) = world.manifests.get(key) else {
-        return Some(format!("{key}: removed"));
+        return Some((format!("{key}: removed"), false));
     };
     if world.left_out.contains(key) {
-        return Some(format!(
-            "{key}: left out of this sparse checkout; stays as committed"
-        ));
+        let note = format!("{key}: left out of this sparse checkout; stays as committed");
+        return Some((note, true));
     }
     let committed = world.committed.get(key);
     let policy = committed.is_some_and(|committed| committed.policy != manifest.policy);
     match decision {
         None | Some(Decision::Unchanged) if !world.edited.contains(key) => {
             Some(if drift(world, key) {
-                format!(
+                let note = format!(
                     "{key}: unchanged; not read, and the last snapshot found it changed (`tether status --snapshot`)"
-                )
+                );
+                (note, true)
             } else {
-                format!("{key}: unchanged")
+                (format!("{key}: unchanged"), false)
             })
         }
         None | Some(Decision::Unchanged) => {
@@ -280,17 +293,12 @@ fn note(world: &World, key: &ObjectKey, decision: Option<&Decision>) -> Option<S
                 Some(committed) if committed.locator != manifest.locator => "locator changed",
                 Some(_) => "manifest changed",
             };
-            Some(format!("{key}: {why}"))
+            Some((format!("{key}: {why}"), false))
         }
-        Some(_) if policy => {
-            let released =
-                manifest.pin.is_some() && matches!(decision, Some(Decision::Record { .. }));
-            Some(if released {
-                format!("{key}: policy changed; pin released")
-            } else {
-                format!("{key}: policy changed")
-            })
+        Some(Decision::Record { .. }) if policy && manifest.pin.is_some() => {
+            Some((format!("{key}: policy changed; pin released"), false))
         }
+        Some(_) if policy => Some((format!("{key}: policy changed"), false)),
         Some(_) => None,
     }
 }

@@ -1,6 +1,6 @@
 //! The steps of a commit, and taking them back when one fails before the dataset commit stands.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -182,6 +182,7 @@ impl Run<'_> {
     /// One pin per content address.
     fn jobs(&self) -> Vec<Job> {
         let mut jobs: Vec<Job> = Vec::new();
+        let mut seen = BTreeSet::new();
         for (key, decision) in &self.decided.decisions {
             let Decision::Pin { state, pin, .. } = decision else {
                 continue;
@@ -191,7 +192,7 @@ impl Run<'_> {
             else {
                 continue;
             };
-            if jobs.iter().any(|job| job.id == *pin) {
+            if !seen.insert(pin) {
                 continue;
             }
             jobs.push(Job {
