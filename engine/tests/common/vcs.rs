@@ -47,6 +47,7 @@ struct Inner {
     head: Option<CommitId>,
     branch: Option<BookmarkName>,
     tracked: BTreeSet<String>,
+    others: BTreeMap<BookmarkName, CommitId>,
     ignored: BTreeSet<String>,
     left_out: BTreeSet<String>,
     trouble: Trouble,
@@ -95,6 +96,19 @@ impl FakeVcs {
 
     pub(crate) fn switch(&self, branch: Option<&str>) {
         self.with(|inner| inner.branch = branch.map(|name| name.parse().unwrap()));
+    }
+
+    /// Adds a branch beside the current one, at the head.
+    pub(crate) fn branch(&self, name: &str) {
+        self.with(|inner| {
+            let head = inner.head.clone().unwrap();
+            inner.others.insert(name.parse().unwrap(), head);
+        });
+    }
+
+    /// `git reset --soft`: the head is another commit.
+    pub(crate) fn reset(&self, head: Option<CommitId>) {
+        self.with(|inner| inner.head = head);
     }
 
     pub(crate) fn head(&self) -> Option<CommitId> {
@@ -240,7 +254,11 @@ impl Vcs for FakeVcs {
     fn bookmarks(&self) -> Result<BTreeMap<BookmarkName, CommitId>> {
         Ok(self.with(|inner| {
             let branch = inner.branch.iter().cloned();
-            branch.zip(inner.head.iter().cloned()).collect()
+            let others = inner.others.clone();
+            branch
+                .zip(inner.head.iter().cloned())
+                .chain(others)
+                .collect()
         }))
     }
 
