@@ -286,7 +286,7 @@ async fn a_cached_status_writes_nothing_and_a_fresh_one_only_what_it_saw() {
 }
 
 fn before_operations(fixture: &Fixture) -> usize {
-    // `import-view` of the fixture's file, and the commit.
+    // The fixture's own, and the commit.
     assert_eq!(fixture.operations()[0].command, "commit");
     2
 }

@@ -35,7 +35,12 @@ use tether_engine::workspace::Workspace;
 use tether_engine::{Error, apply};
 
 pub(crate) use stores::{Faults, Faulty, Shelf};
-pub(crate) use vcs::{FakeVcs, Trouble};
+pub(crate) use vcs::FakeVcs;
+#[allow(
+    unused_imports,
+    reason = "each test binary uses its part of what they share"
+)]
+pub(crate) use vcs::Trouble;
 
 /// The dataset id of every test dataset.
 pub(crate) const DATASET: &str = "0a1b2c3d";
