@@ -85,6 +85,7 @@ impl Scans {
                 self.kept.fetch_sub(kept.tree.count(), Ordering::Relaxed);
                 Some((kept.tree, true))
             }
+            None if read == Read::Everything => None,
             None => self.load(root),
         };
         let (earlier, own) = known.map_or((None, false), |(tree, own)| (Some(tree), own));

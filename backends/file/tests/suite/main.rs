@@ -10,6 +10,7 @@
 mod cache;
 mod changes;
 mod common;
+mod conformance;
 mod contract;
 mod directories;
 mod kinds;
