@@ -272,6 +272,13 @@ pub(crate) fn delete(
     if let Some(left) = left_over(&site.path, dataset)? {
         return remove(&site.path, &left);
     }
+    if site
+        .path
+        .symlink_metadata()
+        .is_err_and(|failure| failure.kind() == Io::NotFound)
+    {
+        return Ok(());
+    }
     if owner(store)?.as_ref() != Some(dataset) {
         return Err(Error::store(format!(
             "{} is not a store that dataset {dataset} made",

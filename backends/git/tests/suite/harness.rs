@@ -1,7 +1,9 @@
 //! Every way a repository may lie around, for the conformance suite.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -13,7 +15,7 @@ use tether_engine::json::Value;
 use tether_engine::name::NativeRef;
 use tether_engine::state::{Locator, State};
 
-use crate::git::{commit, commit_on, git, run, store, unique};
+use crate::git::{command, commit, git, run, store, unique};
 
 /// How the repository lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,14 +35,39 @@ pub(crate) enum Layout {
 pub(crate) struct Repositories {
     layout: Layout,
     root: tempfile::TempDir,
+    template: PathBuf,
     backend: GitBackend,
 }
 
 impl Repositories {
     pub(crate) fn new(layout: Layout) -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let mut template = root.path().join("template");
+        std::fs::create_dir(&template).unwrap();
+        git(&template, &["init", "-q", "-b", "main"]);
+        commit(&template, "first", "one\n");
+        commit(&template, "second", "two\n");
+        match layout {
+            Layout::CheckedOut | Layout::Worktree => {}
+            Layout::OtherBranch => drop(git(&template, &["switch", "-q", "-c", "dev"])),
+            Layout::Bare => {
+                let bare = root.path().join("bare");
+                git(
+                    &template,
+                    &["clone", "-q", "--bare", ".", bare.to_str().unwrap()],
+                );
+                template = bare;
+            }
+            Layout::Colocated => {
+                std::fs::create_dir(template.join(".jj")).unwrap();
+                std::fs::write(template.join(".jj/.gitignore"), "/*\n").unwrap();
+                git(&template, &["checkout", "-q", "--detach"]);
+            }
+        }
         Self {
             layout,
-            root: tempfile::tempdir().unwrap(),
+            root,
+            template,
             backend: GitBackend::new(None),
         }
     }
@@ -72,16 +99,45 @@ fn full(native: &NativeRef) -> String {
     }
 }
 
+/// Commits a file on `branch`, with the checkout when the branch is checked out there.
 fn write(dir: &Path, branch: &str, file: &str, text: &str) {
     let head = run(dir, &["symbolic-ref", "-q", "HEAD"]);
     let current = String::from_utf8(head.stdout).unwrap();
-    let bare = git(dir, &["rev-parse", "--is-bare-repository"]) == "true";
     let full = format!("refs/heads/{branch}");
-    if !bare && current.trim() == full {
+    if dir.join(".git").exists() && current.trim() == full {
         commit(dir, file, text);
-    } else {
-        let made = commit_on(dir, &full, file, text);
-        git(dir, &["update-ref", &full, &made]);
+        return;
+    }
+    let length = text.len();
+    let stream = format!(
+        "commit {full}\ncommitter A <a@example.org> 1700000000 +0000\ndata 1\nx\nfrom {full}^0\n\
+         M 100644 inline {file}\ndata {length}\n{text}\ndone\n"
+    );
+    let mut import = command(dir)
+        .args(["fast-import", "--quiet", "--done"])
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    import
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(stream.as_bytes())
+        .unwrap();
+    assert!(import.wait().unwrap().success());
+}
+
+/// Copies a directory tree.
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
     }
 }
 
@@ -93,47 +149,21 @@ impl Harness for Repositories {
 
     async fn new_store(&self) -> Result<Store> {
         let dir = self.fresh();
-        std::fs::create_dir(&dir).unwrap();
-        git(&dir, &["init", "-q", "-b", "main"]);
-        commit(&dir, "first", "one\n");
-        commit(&dir, "second", "two\n");
+        copy(&self.template, &dir);
         let locator = |dir: &Path| Locator::default().with("path", dir.to_str().unwrap());
         Ok(match self.layout {
             Layout::CheckedOut => store(locator(&dir)),
-            Layout::OtherBranch => {
-                git(&dir, &["switch", "-q", "-c", "dev"]);
-                store(locator(&dir).with("ref", "main"))
-            }
+            Layout::OtherBranch | Layout::Colocated => store(locator(&dir).with("ref", "main")),
             Layout::Bare => {
-                let bare = self.fresh();
-                git(
-                    &dir,
-                    &["clone", "-q", "--bare", ".", bare.to_str().unwrap()],
-                );
-                let mut store = store(locator(&bare).with("ref", "main"));
+                let mut store = store(locator(&dir).with("ref", "main"));
                 store.options.0.insert("bare".into(), Value::Bool(true));
                 store
             }
             Layout::Worktree => {
                 let tree = self.fresh();
-                git(
-                    &dir,
-                    &[
-                        "worktree",
-                        "add",
-                        "-q",
-                        "-b",
-                        "side",
-                        tree.to_str().unwrap(),
-                    ],
-                );
+                let path = tree.to_str().unwrap();
+                git(&dir, &["worktree", "add", "-q", "-b", "side", path]);
                 store(locator(&tree))
-            }
-            Layout::Colocated => {
-                std::fs::create_dir(dir.join(".jj")).unwrap();
-                std::fs::write(dir.join(".jj/.gitignore"), "/*\n").unwrap();
-                git(&dir, &["checkout", "-q", "--detach"]);
-                store(locator(&dir).with("ref", "main"))
             }
         })
     }

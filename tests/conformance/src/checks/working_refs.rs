@@ -43,6 +43,8 @@ async fn working_branches_of_every_dataset_are_listed(cx: &Cx<'_>) -> Verdict {
 async fn a_working_branch_opens_as_asked(cx: &Cx<'_>) -> Verdict {
     let store = cx.store().await?;
     let fork = cx.forked(&store).await?;
+    // An address may name the state (`PATH@COMMIT`), so the two have to differ.
+    cx.mutate(&store, Some(&fork)).await?;
     let target = Target::Ref(fork);
     let read = cx.backend.open(&store, &target, false).await?;
     ensure!(
