@@ -24,11 +24,14 @@ pub(crate) fn files(at: &Opened, a: &State, b: &State) -> Result<ObjectDiff> {
         return Ok(diff.summarised());
     }
     let failed = || format!("cannot compare two commits of {}", at.shown());
-    let options = gix::diff::Options::default().with_rewrites(Some(Rewrites::default()));
-    let mut changes = at
-        .repo
-        .diff_tree_to_tree(&a, &b, Some(options))
-        .map_err(error::store(failed()))?;
+    let compare = |rewrites| {
+        let options = gix::diff::Options::default().with_rewrites(rewrites);
+        at.repo
+            .diff_tree_to_tree(&a, &b, Some(options))
+            .map_err(error::store(failed()))
+    };
+    // Renames need the files' contents, which a partial clone may not have.
+    let mut changes = compare(Some(Rewrites::default())).or_else(|_| compare(None))?;
     changes.retain(|change| !change.entry_mode().is_tree());
     changes.sort_by(|a, b| a.location().cmp(b.location()));
     let mut counter = Counter::new(at)?;

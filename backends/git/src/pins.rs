@@ -215,7 +215,8 @@ pub(crate) fn list(at: &Opened) -> Result<Vec<PinId>> {
     let mut ids = Vec::new();
     for full in all(at)?.into_keys() {
         let name = full.strip_prefix(HIDDEN).unwrap_or_else(|| shown(&full));
-        if let ParsedRef::Pin { pin, .. } = parse_ref(name) {
+        // A git pin has one generation; another name is not one this backend made.
+        if let ParsedRef::Pin { pin, generation: 1 } = parse_ref(name) {
             ids.push(pin);
         }
     }

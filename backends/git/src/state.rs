@@ -4,6 +4,7 @@ use gix::ObjectId;
 use gix::bstr::ByteSlice as _;
 use gix::progress::Discard;
 use gix::status::{Item, Submodule, UntrackedFiles};
+use gix::worktree::IndexPersistedOrInMemory;
 use tether_engine::error::{Error, Result};
 use tether_engine::name::NativeRef;
 use tether_engine::state::State;
@@ -111,10 +112,12 @@ fn listed(at: &Opened, limit: usize, untracked: UntrackedFiles) -> Result<Vec<St
         return Ok(paths);
     }
     let failed = || format!("cannot read the status of {}", at.shown());
-    let items = at
-        .repo
-        .status(Discard)
-        .map_err(error::store(failed()))?
+    let mut status = at.repo.status(Discard).map_err(error::store(failed()))?;
+    // Read anew: the copy gix shares is only as fresh as the file's time stamp is fine.
+    if let Ok(index) = at.repo.open_index() {
+        status = status.index(IndexPersistedOrInMemory::InMemory(index));
+    }
+    let items = status
         .untracked_files(untracked)
         .index_worktree_submodules(Submodule::Given {
             ignore: gix::submodule::config::Ignore::Dirty,

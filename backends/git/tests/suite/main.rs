@@ -14,5 +14,6 @@ mod moves;
 mod pins;
 mod reads;
 mod remotes;
+mod speed;
 mod stores;
 mod untrusted;

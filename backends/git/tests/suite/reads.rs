@@ -4,7 +4,7 @@ use tether_engine::ErrorKind;
 use tether_engine::backend::{Backend, Change, Target};
 use tether_engine::state::Locator;
 
-use crate::git::{Fixture, command, commit, git, native, state};
+use crate::git::{Fixture, command, commit, git, native, pin_id, state, value};
 
 /// One number a line.
 fn numbers(values: Vec<u64>) -> String {
@@ -62,6 +62,24 @@ async fn dirty_is_only_looked_at_for_what_is_checked_out() {
     fx.git(&["switch", "-q", "tether.ws.0a1b2c3d.f"]);
     assert!(look(fx.store(), Some("tether.ws.0a1b2c3d.f")).await);
     assert!(!look(fx.with("ref", "main"), None).await);
+}
+
+/// Settings of the repository that say what a file's bytes and mode mean are honoured, unlike those that name programs.
+#[tokio::test(flavor = "multi_thread")]
+async fn line_ends_and_modes_are_compared_as_the_repository_says() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let fx = Fixture::new();
+    fx.git(&["config", "core.autocrlf", "true"]);
+    fx.commit("a", "two\r\n");
+    assert_eq!(fx.git(&["cat-file", "-s", "HEAD:a"]), "4");
+    // Touched, so that its content is compared.
+    std::fs::write(fx.code.join("a"), "two\r\n").unwrap();
+    assert!(!dirty(&fx).await);
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(fx.code.join("a"), mode).unwrap();
+    assert!(dirty(&fx).await);
+    fx.git(&["config", "core.fileMode", "false"]);
+    assert!(!dirty(&fx).await);
 }
 
 /// A submodule at another commit is a change; what is inside it is not ours to look at.
@@ -462,4 +480,76 @@ async fn worktrees_of_one_repository_share_their_namespace() {
         backend.ref_namespace(&nowhere).unwrap(),
         r#"{"path":"/nowhere/x"}"#
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repository_with_sha256_ids_is_read_and_pinned() {
+    let fx = Fixture::new();
+    let code = fx.root.join("wide");
+    std::fs::create_dir(&code).unwrap();
+    git(
+        &code,
+        &["init", "-q", "-b", "main", "--object-format=sha256"],
+    );
+    let one = commit(&code, "a", "one\n");
+    let bare = fx.root.join("wide.git");
+    git(
+        &code,
+        &[
+            "init",
+            "-q",
+            "--bare",
+            "--object-format=sha256",
+            bare.to_str().unwrap(),
+        ],
+    );
+    git(&code, &["remote", "add", "pins", bare.to_str().unwrap()]);
+    let mut store = fx.with("remote", "pins");
+    store.locator = store.locator.with("path", code.to_str().unwrap());
+    let now = fx.backend.fingerprint(&store, None).await.unwrap();
+    assert_eq!(now.str("sha"), Some(one.as_str()));
+    assert_eq!(one.len(), 64);
+    let pin = value(fx.backend.pin(&store, &now, &pin_id(&now)).await.unwrap());
+    assert_eq!(git(&bare, &["rev-parse", pin.native.as_str()]), one);
+    let narrow = state(&"1".repeat(40));
+    let error = fx
+        .backend
+        .verify(&store, &narrow, Some(&pin), false)
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Config);
+}
+
+/// A partial clone has no file contents for older commits, and must not fetch them behind the user's back.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_partial_clone_is_diffed_without_the_contents_it_lacks() {
+    let fx = Fixture::new();
+    let one = fx.sha("HEAD").unwrap();
+    fx.commit("a", "two\n");
+    let two = fx.commit("b", "two\n");
+    fx.git(&["config", "uploadpack.allowFilter", "true"]);
+    let clone = fx.root.join("partial");
+    let url = format!("file://{}", fx.code.display());
+    fx.git(&[
+        "clone",
+        "-q",
+        "--filter=blob:none",
+        &url,
+        clone.to_str().unwrap(),
+    ]);
+    std::fs::rename(&fx.code, fx.root.join("away")).unwrap();
+    let store = crate::git::store(Locator::default().with("path", clone.to_str().unwrap()));
+    let diff = fx
+        .backend
+        .diff(&store, &state(&one), &state(&two), (None, None))
+        .await
+        .unwrap();
+    assert_eq!(diff.summary, "+1 -0 ~1 files");
+    let details: Vec<_> = diff
+        .entries
+        .iter()
+        .map(|entry| entry.detail.as_str())
+        .collect();
+    assert_eq!(details, ["", "+1 -0"]);
+    assert_eq!(fx.backend.history(&store, None, 9).await.unwrap().len(), 3);
 }

@@ -224,6 +224,29 @@ async fn an_interrupted_removal_is_finished_by_the_next() {
     assert!(!dir.exists());
 }
 
+/// As the Python package makes one: `git init`, then the root commit, then the marker.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_made_with_git_itself_is_as_empty() {
+    let fx = Fixture::new();
+    let ours = made(&fx);
+    fx.backend.create(&ours, &dataset()).await.unwrap();
+    let dir = fx.root.join("theirs");
+    std::fs::create_dir(&dir).unwrap();
+    git(&dir, &["init", "-q", "-b", "main"]);
+    let from = fx.root.join("made/deep");
+    git(&dir, &["fetch", "-q", from.to_str().unwrap(), "main"]);
+    git(&dir, &["reset", "-q", "--hard", EMPTY_ROOT_SHA]);
+    git(&dir, &["config", "tether.owner", "0a1b2c3d"]);
+    let store = store(Locator::default().with("path", dir.to_str().unwrap()));
+    assert_eq!(fx.backend.owner(&store).await.unwrap(), Some(dataset()));
+    assert_eq!(
+        fx.backend.is_ref_empty(&store, &[]).await.unwrap(),
+        Some(true)
+    );
+    fx.backend.delete_store(&store, &dataset()).await.unwrap();
+    assert!(!dir.exists());
+}
+
 /// The marker is the whole basis of a deletion: a repository of the user's is never one.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repository_tether_did_not_make_is_never_deleted() {

@@ -294,3 +294,72 @@ async fn a_reftable_repository_is_refused_with_the_way_out() {
         "{error:?}"
     );
 }
+
+/// E32: as a hook would run us, with git's environment pointing at another repository.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_environment_that_points_elsewhere_is_not_followed() {
+    let fx = Fixture::new();
+    let other = fx.root.join("other");
+    std::fs::create_dir(&other).unwrap();
+    git(&other, &["init", "-q", "-b", "main"]);
+    let theirs = crate::git::commit(&other, "o", "o\n");
+    let one = fx.sha("HEAD").unwrap();
+    let two = commit_on(&fx.code, &one, "b", "two\n");
+    let bare = fx.root.join("remote.git");
+    fx.git(&["init", "-q", "--bare", bare.to_str().unwrap()]);
+    fx.git(&["remote", "add", "pins", bare.to_str().unwrap()]);
+    let git_dir = other.join(".git");
+    let child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "untrusted::run_by_a_hook",
+            "--ignored",
+            "--nocapture",
+        ])
+        .env("TETHER_TEST_CODE", &fx.code)
+        .env("TETHER_TEST_TARGET", &two)
+        .env("GIT_DIR", &git_dir)
+        .env("GIT_WORK_TREE", &other)
+        .env("GIT_INDEX_FILE", fx.root.join("index"))
+        .env("GIT_OBJECT_DIRECTORY", fx.root.join("objects"))
+        .env("GIT_COMMON_DIR", &git_dir)
+        .env("GIT_NAMESPACE", "n")
+        .env("GIT_CEILING_DIRECTORIES", "/")
+        .env("GIT_CONFIG_COUNT", "1")
+        .env("GIT_CONFIG_KEY_0", "core.bare")
+        .env("GIT_CONFIG_VALUE_0", "true")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&child.stdout);
+    assert!(
+        child.status.success() && said.contains("1 passed"),
+        "{said}"
+    );
+    assert_eq!(fx.sha("HEAD"), Some(two.clone()));
+    assert_eq!(fx.git(&["status", "--porcelain"]), "");
+    assert_eq!(git(&bare, &["for-each-ref", "--format=%(objectname)"]), two);
+    assert_eq!(
+        git(&other, &["for-each-ref", "--format=%(objectname)"]),
+        theirs
+    );
+    assert!(!fx.root.join("index").exists() && !fx.root.join("objects").exists());
+}
+
+/// The child of the test above.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "run by another test with a poisoned environment"]
+async fn run_by_a_hook() {
+    let backend = tether_backend_git::GitBackend::new(None);
+    let code = std::env::var("TETHER_TEST_CODE").unwrap();
+    let target = std::env::var("TETHER_TEST_TARGET").unwrap();
+    let store = crate::git::store(Locator::default().with("path", code).with("remote", "pins"));
+    value(
+        backend
+            .promote(&store, &source(&target), &Expected::Any)
+            .await
+            .unwrap(),
+    );
+    let now = backend.fingerprint(&store, None).await.unwrap();
+    assert_eq!(now, state(&target));
+    value(backend.pin(&store, &now, &pin_id(&now)).await.unwrap());
+}
