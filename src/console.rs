@@ -131,8 +131,11 @@ impl Console {
             let mut pause = Duration::from_millis(500);
             while stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
                 pause = Duration::from_secs(1);
-                let seconds = started.elapsed().as_secs();
-                let _ = write!(io::stderr().lock(), "{CLEAR}{what}: {seconds} s");
+                let time = match started.elapsed().as_secs() {
+                    0 => String::new(),
+                    seconds => format!(" ({seconds} s)"),
+                };
+                let _ = write!(io::stderr().lock(), "{CLEAR}{what} is working{time}");
             }
             if started.elapsed() >= Duration::from_millis(500) {
                 let _ = write!(io::stderr().lock(), "{CLEAR}");

@@ -14,6 +14,7 @@ use tether_engine::{Error, Result, fsutil};
 use tether_git_fallback::GitVcs;
 
 use crate::backends;
+use crate::render::quoted;
 
 /// The name of the file that makes a directory a dataset.
 const DATASET_FILE: &str = "tether.toml";
@@ -21,8 +22,8 @@ const DATASET_FILE: &str = "tether.toml";
 /// Opens the dataset that `start` (absolute) belongs to.
 pub fn dataset(start: &Path) -> Result<Dataset> {
     let root = dataset_root(start)?;
-    let (vcs, oplog) = repository(&root)?;
-    let registry = backends::registry(Some(&root));
+    let (vcs, oplog) = repository(&root)?.ok_or_else(|| no_repository(&root))?;
+    let registry = backends::registry(Some(&root), None);
     let mut dataset = Dataset::open(Parts {
         root,
         vcs,
@@ -31,26 +32,23 @@ pub fn dataset(start: &Path) -> Result<Dataset> {
     })?;
     // Opening found `secrets.toml` untracked: only now may it name a program.
     if let Some(git) = dataset.secrets.git_path() {
-        dataset.vcs = open_git(dataset.vcs.workdir(), Some(git))?;
+        dataset.vcs = open_git(dataset.vcs.workdir(), Some(git.clone()))?;
+        dataset.registry = backends::registry(Some(&dataset.root), Some(git));
     }
     Ok(dataset)
 }
 
-/// The repository that encloses `root`, and its operation log.
-pub fn repository(root: &Path) -> Result<(Arc<dyn Vcs>, Arc<dyn OpLog>)> {
-    let found = find_repository(root)?.ok_or_else(|| {
-        Error::vcs(format!(
-            "no git or jj repository found at or above {}",
-            root.display()
-        ))
-        .with_hint(format!("git init {}", quoted(root)))
-    })?;
+/// The repository that encloses `root`, and its operation log; `None` where there is none.
+pub fn repository(root: &Path) -> Result<Option<(Arc<dyn Vcs>, Arc<dyn OpLog>)>> {
+    let Some(found) = find_repository(root)? else {
+        return Ok(None);
+    };
     if found.jj && !(found.git && prefers_git(root)?) {
-        return Err(no_jj(&found));
+        return Err(no_jj(&found, root));
     }
     let vcs = open_git(&found.root, None)?;
     let oplog = FileHeads::new(vcs.shared_dir(), &vcs.checkout_name());
-    Ok((vcs, Arc::new(oplog)))
+    Ok(Some((vcs, Arc::new(oplog))))
 }
 
 fn open_git(root: &Path, git: Option<PathBuf>) -> Result<Arc<dyn Vcs>> {
@@ -107,35 +105,37 @@ fn prefers_git(root: &Path) -> Result<bool> {
 
 fn no_dataset(start: &Path, stray: Option<&Path>) -> Error {
     let place = start.display();
-    let error = match stray {
-        None => Error::user(format!("no tether dataset found at or above {place}")),
+    match stray {
         Some(stray) => Error::user(format!(
             "no tether dataset found at or above {place}: the tether.toml in {} is outside this repository and in none of its own",
             stray.display()
         )),
-    };
-    error.with_hint("`tether init` makes a dataset of this repository")
+        None => Error::user(format!("no tether dataset found at or above {place}")),
+    }
+    .with_hint("cd to a dataset, or make one of a git repository: `tether init`")
 }
 
-fn no_jj(found: &Repository) -> Error {
+fn no_repository(root: &Path) -> Error {
+    let place = root.display();
+    Error::vcs(format!(
+        "the dataset {place} is in no git or jj repository: there is none at or above it"
+    ))
+    .with_hint(format!(
+        "bring its repository back, or make one: `git init {}`",
+        quoted(&place.to_string())
+    ))
+}
+
+fn no_jj(found: &Repository, root: &Path) -> Error {
     let error = Error::capability(format!(
         "{} is a jj repository, and jj support is not in this build yet",
         found.root.display()
     ));
-    if found.git {
+    if !found.git {
+        error.with_hint("use a git repository, or one that jj shares with git")
+    } else if root.join(DATASET_FILE).exists() {
         error.with_hint("set `prefer = \"git\"` under `[vcs]` in tether.toml to use its git side")
     } else {
-        error.with_hint("use a git repository, or one that jj shares with git")
-    }
-}
-
-/// A path as a shell reads it back.
-fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        text
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
+        error.with_hint("make the dataset in a git repository that jj does not share")
     }
 }

@@ -11,10 +11,29 @@ mod architecture;
 mod common;
 
 mod cli {
+    mod test_add;
+    mod test_backends;
+    mod test_bad_input;
     mod test_command_line;
+    mod test_commit;
+    mod test_diff;
+    mod test_discover;
     mod test_init;
+    mod test_killed;
+    mod test_locks;
+    mod test_log;
     mod test_not_yet;
+    mod test_open;
+    mod test_ops;
+    mod test_output;
+    mod test_plan;
     mod test_reference;
+    mod test_remove;
+    mod test_secrets;
+    mod test_set;
+    mod test_snapshot;
+    mod test_status;
+    mod test_verify;
 }
 
 #[test]
@@ -38,5 +57,5 @@ fn no_test_file_is_forgotten() {
             }
         }
     }
-    assert!(seen > 3, "the walk found only {seen} files");
+    assert!(seen > 10, "the walk found only {seen} files");
 }

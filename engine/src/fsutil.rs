@@ -1,7 +1,8 @@
 //! Durable file writes: temporary file, sync, rename, sync of the directory.
 //!
 //! [`write_atomic`] replaces a file, [`append_synced`] extends one made of lines, [`read_regular`] reads one without ever hanging on
-//! a FIFO. A temporary file that a killed process left behind has a name [`is_temporary`] knows.
+//! a FIFO. A temporary file that a killed process left behind has a name [`is_temporary`] knows,
+//! and [`remove_temporary`] removes it.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -140,6 +141,19 @@ fn create_missing(dir: &Path) -> io::Result<()> {
 pub fn is_temporary(name: &OsStr) -> bool {
     name.as_encoded_bytes()
         .starts_with(TEMPORARY_PREFIX.as_bytes())
+}
+
+/// Removes the temporary files that killed processes left in `dir` and below it. Call while nobody writes there. What cannot be removed
+/// stays: its name says what it is.
+pub fn remove_temporary(dir: &Path) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_dir {
+            remove_temporary(&entry.path());
+        } else if is_temporary(&entry.file_name()) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// The directory `path` is in: `.` for a bare name.

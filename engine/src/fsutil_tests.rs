@@ -224,3 +224,28 @@ fn sixteen_threads_replacing_one_file_leave_one_whole_content() {
     assert!(content.iter().all(|byte| *byte == content[0]));
     assert_eq!(names(path.parent().unwrap()), ["file"]);
 }
+
+/// E12: what a killed process left goes, whatever else is there stays.
+#[test]
+fn temporary_files_of_killed_processes_are_removed_at_every_depth() {
+    let dir = tempfile::tempdir().unwrap();
+    let below = dir.path().join("a/b");
+    fs::create_dir_all(&below).unwrap();
+    for place in [dir.path(), &below] {
+        fs::write(temporary_name(place).unwrap(), "half").unwrap();
+        fs::write(place.join("zarr.toml"), "whole").unwrap();
+    }
+    remove_temporary(dir.path());
+    let left = |place: &Path| {
+        let mut names: Vec<_> = fs::read_dir(place)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    };
+    assert_eq!(left(dir.path()), ["a", "zarr.toml"]);
+    assert_eq!(left(&below), ["zarr.toml"]);
+    // A directory that is not there holds none.
+    remove_temporary(&dir.path().join("nosuch"));
+}

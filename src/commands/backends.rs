@@ -19,7 +19,7 @@ pub struct BackendsArgs {
 }
 
 pub(super) fn run(context: &Context, args: &BackendsArgs) -> Result<Outcome> {
-    let registry = backends::registry(None);
+    let registry = backends::registry(None, None);
     let rows = query::backends::backends(&registry);
     context.console.answer(args.json, &rows, |_| text(&rows))?;
     Ok(Outcome::Fine)

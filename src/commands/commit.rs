@@ -128,7 +128,7 @@ fn preview(
 
 fn notes(context: &Context, report: &CommitReport) {
     for note in &report.notes {
-        context.console.warn(note);
+        context.console.note(&format!("note: {note}"));
     }
 }
 

@@ -8,7 +8,7 @@ use tether_engine::{Error, Result, register};
 use super::Outcome;
 use crate::context::Context;
 use crate::discover;
-use crate::render::clean;
+use crate::render::{clean, quoted};
 
 /// Initialize a tether dataset in an existing git or jj repository
 ///
@@ -32,7 +32,7 @@ pub(super) fn run(context: &Context, args: &InitArgs) -> Result<Outcome> {
     let id: Option<DatasetId> = args.dataset_id.as_deref().map(str::parse).transpose()?;
     let path = args.path.as_deref().unwrap_or(Path::new(""));
     let root = absolute(&context.cwd.join(path))?;
-    let (vcs, oplog) = discover::repository(&root)?;
+    let (vcs, oplog) = discover::repository(&root)?.ok_or_else(|| no_repository(&root))?;
     let report = register::init(&root, &vcs, &oplog, id)?;
     context.console.answer(args.json, &report, |_| {
         let (root, id) = (clean(&report.root), &report.dataset_id);
@@ -41,6 +41,14 @@ pub(super) fn run(context: &Context, args: &InitArgs) -> Result<Outcome> {
         )
     })?;
     Ok(Outcome::Fine)
+}
+
+fn no_repository(root: &Path) -> Error {
+    let place = root.display();
+    Error::vcs(format!("no git or jj repository found at or above {place}")).with_hint(format!(
+        "make one first: `git init {}`",
+        quoted(&place.to_string())
+    ))
 }
 
 /// `path` with links, `.` and `..` resolved as far as it exists; the rest may be made by `init`.

@@ -60,7 +60,7 @@ fn warn(context: &Context, report: &StatusReport) {
         context.console.warn(&warning);
     }
     for object in &report.objects {
-        if let Some(error) = render::status::object_error(object) {
+        if let Some(error) = render::status::object_error(object, report.fresh) {
             context.console.error(&error);
         }
     }

@@ -124,6 +124,16 @@ pub fn count(n: usize, noun: &str) -> String {
     format!("{n} {noun}{s}")
 }
 
+/// `text` as a shell reads it back.
+pub fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%,".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,6 +147,14 @@ mod tests {
         );
         assert_eq!(clean("\u{202e}gpj"), "\\u{202e}gpj");
         assert_eq!(clean_lines("one\r\ntwo\x07\n", "\n  "), "one\n  two\\x07");
+    }
+
+    #[test]
+    fn a_quoted_word_is_one_word_to_a_shell() {
+        assert_eq!(quoted("a/b-c_1.x"), "a/b-c_1.x");
+        assert_eq!(quoted(""), "''");
+        assert_eq!(quoted("a b$(x)"), "'a b$(x)'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
     }
 
     #[test]

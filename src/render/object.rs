@@ -8,7 +8,7 @@ use tether_engine::key::ObjectKey;
 use tether_engine::report::{AddReport, SnapshotReport};
 use tether_engine::state::State;
 
-use super::clean;
+use super::{clean, quoted};
 
 /// `added raw (file, key from the locator)`.
 pub fn added(report: &AddReport, at: Option<&str>) -> String {
@@ -70,12 +70,7 @@ fn minute(when: &str) -> String {
 /// A key to be typed: after `--` when it looks like an option, quoted when a shell would not read it as it is.
 pub fn quoted_key(key: &ObjectKey) -> String {
     let key = key.as_str();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%,".contains(c);
-    let quoted = if key.chars().all(plain) {
-        key.to_owned()
-    } else {
-        format!("'{}'", key.replace('\'', r"'\''"))
-    };
+    let quoted = quoted(key);
     if key.starts_with('-') {
         format!("-- {quoted}")
     } else {

@@ -128,20 +128,17 @@ pub fn vcs_drift(drift: &VcsDrift) -> String {
     text
 }
 
-/// The reason an object is labelled `error`, to print like an error.
-pub fn object_error(object: &ObjectStatus) -> Option<Error> {
+/// The reason an object is labelled `error`, to print like an error. A reason of the last snapshot (not `fresh`) may be over.
+pub fn object_error(object: &ObjectStatus, fresh: bool) -> Option<Error> {
     let reason = object.error.as_deref()?;
     let prefix = format!("{} ({}): ", object.key, object.kind);
     let reason = reason.strip_prefix(&prefix).unwrap_or(reason);
-    let hint = format!(
-        "tether status --snapshot {}",
-        super::object::quoted_key(&object.key)
-    );
-    Some(
-        Error::store(reason)
-            .for_object(&object.key, &object.kind)
-            .with_hint(hint),
-    )
+    let error = Error::store(reason).for_object(&object.key, &object.kind);
+    if fresh {
+        return Some(error);
+    }
+    let key = super::object::quoted_key(&object.key);
+    Some(error.with_hint(format!("tether status --snapshot {key} looks again")))
 }
 
 #[cfg(test)]

@@ -8,9 +8,7 @@ use crate::common::{DATASET, TestEnvironment};
 fn init_makes_a_dataset_of_a_repository() {
     let env = TestEnvironment::new();
     let dir = env.git_repo("ds");
-    assert_snapshot!(dir.tether(["init", "--dataset-id", DATASET]), @r"
-    initialized tether dataset at $TEST_ENV/ds (dataset id 0a1b2c3d: its pins and working branches are tether.0a1b2c3d.* / tether.ws.0a1b2c3d.*)
-    ");
+    assert_snapshot!(dir.tether(["init", "--dataset-id", DATASET]), @"initialized tether dataset at $TEST_ENV/ds (dataset id 0a1b2c3d: its pins and working branches are tether.0a1b2c3d.* / tether.ws.0a1b2c3d.*)");
     assert_snapshot!(dir.read("tether.toml"), @r#"
     [tether]
     version = 5
@@ -114,13 +112,13 @@ fn init_outside_a_repository_leaves_nothing() {
     assert_snapshot!(dir.tether(["init"]), @r"
     ------- stderr -------
     Error: no git or jj repository found at or above $TEST_ENV/nowhere
-    Hint: git init $TEST_ENV/nowhere
+    Hint: make one first: `git init $TEST_ENV/nowhere`
     [exit status: 1]
     ");
     assert_snapshot!(dir.tether(["init", "new/folder"]), @r"
     ------- stderr -------
     Error: no git or jj repository found at or above $TEST_ENV/nowhere/new/folder
-    Hint: git init $TEST_ENV/nowhere/new/folder
+    Hint: make one first: `git init $TEST_ENV/nowhere/new/folder`
     [exit status: 1]
     ");
     assert_eq!(dir.files(), []);

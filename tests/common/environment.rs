@@ -240,7 +240,7 @@ impl WorkDir<'_> {
     }
 
     /// Every file below this folder but git's and the cache's, with its content: equal before and after means nothing changed.
-    pub(crate) fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
+    pub(crate) fn files(&self) -> Vec<(PathBuf, String)> {
         let mut files = Vec::new();
         let mut folders = vec![self.path.clone()];
         while let Some(folder) = folders.pop() {
@@ -254,7 +254,7 @@ impl WorkDir<'_> {
                     folders.push(path);
                 } else {
                     let content = std::fs::read(&path).unwrap_or_default();
-                    files.push((path, content));
+                    files.push((path, String::from_utf8_lossy(&content).into_owned()));
                 }
             }
         }

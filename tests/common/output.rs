@@ -54,7 +54,7 @@ impl Names {
             12 => "O",
             _ => return word.to_owned(),
         };
-        if !is_hex || word.bytes().all(|b| b.is_ascii_digit()) {
+        if !is_hex {
             return word.to_owned();
         }
         if let Some((id, name)) = self.known.iter().find(|(id, _)| id.starts_with(word)) {

@@ -89,6 +89,8 @@ pub(crate) fn keeping_pins(dataset: &Dataset) -> Result<Recovered> {
             )),
         }
     }
+    // With both locks held nobody writes these files now.
+    fsutil::remove_temporary(&dataset.root.join(".tether"));
     Ok(recovered)
 }
 

@@ -1,0 +1,72 @@
+//! `tether ops`.
+
+use insta::assert_snapshot;
+
+use crate::common::TestEnvironment;
+
+#[test]
+fn ops_lists_what_was_done_newest_first() {
+    let env = TestEnvironment::new();
+    let dir = env.dataset();
+    assert_snapshot!(dir.tether(["ops"]), @"no operations yet");
+    env.code("code");
+    env.work_dir("raw").write("a.txt", "one\n");
+    dir.tether(["add", "code", "--kind", "git", "../code"])
+        .success();
+    dir.tether(["add", "raw", "--kind", "file", "../raw"])
+        .success();
+    dir.tether(["commit", "-m", "first"]).success();
+    dir.tether(["set", "raw", "--file", "versioned"]).success();
+    dir.tether(["remove", "code"]).success();
+    assert_snapshot!(dir.tether(["ops"]), @r"
+    O2  2026-03-01 12:00:00  remove   code
+    O3  2026-03-01 12:00:00  set      raw: file=immutable->versioned
+    O4  2026-03-01 12:00:00  commit   pinned code; recorded raw; vcs O1
+    O5  2026-03-01 12:00:00  add      raw
+    O6  2026-03-01 12:00:00  add      code
+    ");
+    assert_snapshot!(dir.tether(["ops", "-n", "1", "--json"]), @r#"
+    [
+      {
+        "id": "O2",
+        "at": "2026-03-01T12:00:00.000000+00:00",
+        "command": "remove",
+        "plan": null,
+        "result": {
+          "key": "code"
+        },
+        "pre": {
+          "objects": {
+            "code": "key = \"code\"\nkind = \"git\"\nrecoverable = true\ncaptured_at = \"2026-03-01T12:00:00.000000+00:00\"\n\n[locator]\nuri = \"$TEST_ENV/code\"\n\n[policy]\nfile = \"immutable\"\npin = \"native\"\n\n[state]\nsha = \"C1\"\ndirty = false\n\n[pin]\nid = \"0a1b2c3d.P1\"\nref = \"tether.0a1b2c3d.P1\"\n"
+          },
+          "workspace": "workspace_id = \"W1\"\nbookmark = \"main\"\nlast_snapshot_at = \"2026-03-01T12:00:00.000000+00:00\"\noperation = \"O3\"\nview = \"W2\"\n\n[last_snapshot.code]\nsha = \"C1\"\ndirty = false\n\n[last_snapshot.raw]\ntype = \"dir\"\ncount = 1\nsize = 4\ndigest = \"W3\"\n"
+        },
+        "undoes": null,
+        "undone_by": null,
+        "status": "done",
+        "parent": null,
+        "progress": [],
+        "vcs_commit_gone": false
+      }
+    ]
+    "#);
+    let all = dir.tether(["ops", "--json"]).success().json();
+    assert_eq!(all.as_array().unwrap().len(), 5);
+    assert_eq!(all[2]["command"], "commit");
+    assert!(all[2]["plan"]["digest"].is_string());
+}
+
+#[test]
+fn ops_marks_a_commit_that_left_history() {
+    let env = TestEnvironment::new();
+    let dir = env.committed();
+    env.work_dir("code")
+        .git(["commit", "-q", "--allow-empty", "-m", "more"]);
+    dir.tether(["commit", "-m", "second"]).success();
+    dir.git(["reset", "-q", "--hard", "HEAD~1"]);
+    assert_snapshot!(dir.tether(["ops", "-n", "1"]), @"O3  2026-03-01 12:00:00  commit   pinned code; vcs O2  (vcs commit gone)");
+    assert_eq!(
+        dir.tether(["ops", "-n", "1", "--json"]).json()[0]["vcs_commit_gone"],
+        true
+    );
+}
