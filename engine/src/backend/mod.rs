@@ -410,7 +410,8 @@ pub trait Backend: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// Removes the store, after checking owner and emptiness again itself; only what the store's layout accounts for.
+    /// Removes the store, after checking owner and emptiness again itself; only what the store's layout accounts for. Already gone is
+    /// success.
     async fn delete_store(&self, store: &Store, owner: &DatasetId) -> Result<()> {
         let _ = (store, owner);
         Err(self.unsupported("cannot delete a store"))
