@@ -185,7 +185,7 @@ impl Vcs for GitVcs {
     }
 
     fn find_landed(&self, request: &CommitRequest) -> Result<Option<CommitId>> {
-        commit::find_landed(&self.repo(), request)
+        commit::find_landed(&self.repo(), &self.workdir, request)
     }
 }
 

@@ -432,3 +432,44 @@ fn a_landed_commit_is_found_and_another_is_not() {
     let id = empty.vcs().commit(&request, &mut |_| Ok(())).unwrap();
     assert_eq!(empty.vcs().find_landed(&request).unwrap(), Some(id));
 }
+
+/// A run that is killed between the moves leaves the index behind; recovering brings it up, and nothing that the user staged since.
+#[test]
+fn recovering_brings_the_index_up_to_a_landed_commit() {
+    let scratch = Scratch::new();
+    let repo = scratch.repo("r");
+    let other = ".tether/objects/other.toml";
+    let files = [
+        (MANIFEST, Some("new\n")),
+        ("tether.toml", Some("t\n")),
+        (other, Some("o\n")),
+    ];
+    let index = repo.path.join(".git/index");
+    let before = std::fs::read(&index).unwrap();
+    let request = repo.request("x", &files);
+    repo.put(&files);
+    let id = repo.vcs().commit(&request, &mut |_| Ok(())).unwrap();
+    std::fs::write(&index, &before).unwrap();
+    repo.write(other, "staged since\n");
+    repo.git(&["add", other]);
+    assert!(
+        repo.status().contains("D. N... 100644 000000"),
+        "{}",
+        repo.status()
+    );
+    // On another branch the index is none of this commit's business.
+    repo.git(&["symbolic-ref", "HEAD", "refs/heads/elsewhere"]);
+    let bytes = std::fs::read(&index).unwrap();
+    assert_eq!(repo.vcs().find_landed(&request).unwrap(), Some(id.clone()));
+    assert_eq!(std::fs::read(&index).unwrap(), bytes);
+    repo.git(&["symbolic-ref", "HEAD", "refs/heads/main"]);
+    assert_eq!(repo.vcs().find_landed(&request).unwrap(), Some(id.clone()));
+    let status = repo.status();
+    assert_eq!(status.lines().count(), 1, "{status}");
+    assert!(
+        status.starts_with("1 M.") && status.ends_with(other),
+        "{status}"
+    );
+    assert_eq!(repo.vcs().find_landed(&request).unwrap(), Some(id));
+    repo.assert_sound();
+}

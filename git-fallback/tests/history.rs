@@ -101,6 +101,8 @@ fn every_ref_stash_and_worktree_head_is_walked() {
     repo.git(&["tag", "-d", "annotated"]);
     repo.git(&["pack-refs", "--all"]);
     place("refs/heads/loose");
+    place("refs/worktree/of-main");
+    place("refs/bisect/bad");
     let lost = place("lost");
     repo.git(&["checkout", "-q", "main"]);
     for n in 0..2 {

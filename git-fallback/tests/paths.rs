@@ -159,6 +159,15 @@ fn left_out_is_what_sparse_checkouts_leave_out() {
         "kept/z.toml"
     );
     assert_eq!(repo.status(), "");
+    repo.hook("pre-commit", "true");
+    let before = repo.rev("HEAD");
+    repo.commit("x", &[("kept/z.toml", Some("hooked\n"))])
+        .unwrap();
+    assert_eq!(
+        repo.git(&["diff", "--name-only", before.as_str(), "HEAD"]),
+        "kept/z.toml"
+    );
+    assert_eq!(repo.status(), "");
     repo.git(&["sparse-checkout", "disable"]);
     assert_eq!(repo.vcs().left_out(&asked).unwrap(), Vec::<String>::new());
     assert_eq!(repo.status(), "");

@@ -33,33 +33,71 @@ fn a_held_index_is_waited_for_and_then_named() {
     repo.assert_sound();
 }
 
-/// While a dataset commit is made git waits or refuses; it never loses what was staged or committed.
+/// A `git commit` while a dataset commit is prepared makes that one stale, and loses nothing.
 #[test]
-fn a_git_commit_meanwhile_is_refused_by_the_lock_or_lands_whole() {
+fn a_git_commit_meanwhile_lands_whole_and_makes_ours_stale() {
     let scratch = Scratch::new();
     let repo = scratch.repo("r");
     repo.write("file", "theirs\n");
     repo.git(&["add", "file"]);
     repo.write(MANIFEST, "ours\n");
     let request = repo.request("ours", &[(MANIFEST, Some("ours\n"))]);
-    let mut refused = None;
-    let id = repo
+    let error = repo
         .vcs()
         .commit(&request, &mut |_| {
-            refused = Some(scratch.try_git(&repo.path, &["commit", "-q", "-m", "theirs"]));
+            repo.git(&["commit", "-q", "-m", "theirs"]);
             Ok(())
         })
-        .unwrap();
-    let refused = refused.unwrap();
-    assert!(!refused.status.success());
-    assert!(
-        String::from_utf8_lossy(&refused.stderr).contains("index.lock"),
-        "{refused:?}"
-    );
-    repo.git(&["commit", "-q", "-m", "theirs"]);
-    assert_eq!(repo.rev("HEAD~1"), id);
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::StalePlan);
+    assert_eq!(repo.git(&["log", "-1", "--format=%s"]), "theirs");
     assert_eq!(repo.git(&["show", "HEAD:file"]), "theirs");
-    assert_eq!(repo.status(), "");
+    assert!(repo.status().ends_with(MANIFEST), "{}", repo.status());
+    repo.assert_sound();
+}
+
+/// Plain commits of another file and dataset commits at the same time: each lands whole or says that it did not.
+#[test]
+fn commits_of_git_and_of_tether_interleave_without_loss() {
+    let scratch = Scratch::new();
+    let repo = scratch.repo("r");
+    let start = repo.rev("HEAD");
+    let (mut theirs, mut ours) = (0, 0);
+    std::thread::scope(|scope| {
+        let git = scope.spawn(|| {
+            let mut landed = 0;
+            for n in 0..25 {
+                repo.write("file", &format!("{n}\n"));
+                let done =
+                    scratch.try_git(&repo.path, &["commit", "-q", "-m", "theirs", "--", "file"]);
+                landed += usize::from(done.status.success());
+            }
+            landed
+        });
+        for n in 0..25 {
+            match repo.commit("ours", &[(MANIFEST, Some(&format!("{n}\n")))]) {
+                Ok(_) => ours += 1,
+                Err(error) => assert!(
+                    matches!(error.kind(), ErrorKind::StalePlan | ErrorKind::Locked),
+                    "{error:?}"
+                ),
+            }
+        }
+        theirs = git.join().unwrap();
+    });
+    let log = repo.git(&[
+        "log",
+        "--format=%s",
+        "--name-only",
+        &format!("{start}..HEAD"),
+    ]);
+    let count = |what: &str| log.lines().filter(|line| *line == what).count();
+    assert_eq!((count("ours"), count("theirs")), (ours, theirs), "{log}");
+    assert_eq!(
+        (count(MANIFEST), count("file")),
+        (ours, theirs),
+        "each holds its own file alone"
+    );
     repo.assert_sound();
 }
 
@@ -81,7 +119,7 @@ fn a_branch_that_moves_under_the_commit_is_a_stale_plan() {
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::StalePlan);
     assert_eq!(repo.git(&["rev-parse", "HEAD"]), other);
-    assert_eq!(repo.status(), status);
+    assert_eq!(repo.status(), status, "nothing is staged");
     assert_eq!(repo.vcs().find_landed(&request).unwrap(), None);
 
     // The same while a hook runs: git itself notices, and where it would not, its commit is taken back.

@@ -86,7 +86,7 @@ pub(super) fn commit(
         "--allow-empty",
         "--file=-",
     ]);
-    let ran = exec::run(command, job.message.as_bytes(), sign::limit());
+    let ran = exec::run(command, job.message.as_bytes(), sign::limit(sign::HOOKS));
     drop(index);
     // Whatever git says: a commit that stands, stands (a hook behind it may have failed or hung).
     let success = ran.as_ref().is_ok_and(|output| output.success);

@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The index under its lock.
 pub(super) struct Index {
-    lock: Option<gix::lock::File>,
+    lock: gix::lock::File,
     file: gix::index::File,
     skip_hash: bool,
 }
@@ -52,15 +52,10 @@ impl Index {
         )
         .map_err(|error| failed("cannot read git's index", error))?;
         Ok(Self {
-            lock: Some(lock),
+            lock,
             file,
             skip_hash,
         })
-    }
-
-    /// Lets other git processes at the index; what was read stays.
-    pub(super) fn unlock(&mut self) {
-        self.lock = None;
     }
 
     /// Refuses paths that are in conflict, left out by a sparse index, or in the place of another file's folder.
@@ -119,7 +114,7 @@ impl Index {
     }
 
     /// Makes the entries of the job's paths those of the commit, and nothing else, and lets go of the lock.
-    pub(super) fn update(&mut self, job: &Job<'_>, commit: ObjectId) -> Result<()> {
+    pub(super) fn update(mut self, job: &Job<'_>, commit: ObjectId) -> Result<()> {
         let mut reader = Reader::new(job.repo);
         let root = reader.root(commit)?;
         let mut entries = Vec::new();
@@ -136,11 +131,7 @@ impl Index {
         }
         set_entries(&mut self.file, &job.staged, &entries);
         self.file.remove_tree();
-        let lock = self
-            .lock
-            .take()
-            .ok_or_else(|| Error::internal("the index is written without its lock"))?;
-        let lock = write(&self.file, lock, self.skip_hash)?;
+        let lock = write(&self.file, self.lock, self.skip_hash)?;
         lock.commit()
             .map(drop)
             .map_err(|error| Error::io("replace", &job.repo.index_path(), error.error))

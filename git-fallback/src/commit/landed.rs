@@ -1,14 +1,18 @@
 //! Finding the commit of an interrupted run.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use gix::ObjectId;
+use gix::bstr::ByteSlice;
 use gix::objs::{CommitRefIter, Kind};
 use tether_engine::Result;
 use tether_engine::id::CommitId;
 use tether_engine::vcs::CommitRequest;
 
-use super::{hooked, message};
+use super::index::Index;
+use super::{Job, Staged, hooked, message};
+use crate::position::position;
 use crate::trees::{EntryKind, Reader};
 use crate::{commit_id, failed, object_id};
 
@@ -37,8 +41,11 @@ pub(super) fn read(repo: &gix::Repository, id: ObjectId) -> Result<Parts> {
 
 /// The commit of `request`: on the branch, on the expected head, changing exactly its paths to its contents, with its message (which
 /// hooks may have edited). A commit that hides behind another head than the expected one is none.
+///
+/// When the run was killed before it brought git's index up to the commit, that is done now.
 pub(crate) fn find_landed(
     repo: &gix::Repository,
+    workdir: &Path,
     request: &CommitRequest,
 ) -> Result<Option<CommitId>> {
     let branch = format!("refs/heads/{}", request.bookmark);
@@ -50,8 +57,13 @@ pub(crate) fn find_landed(
         };
         let parts = read(repo, id)?;
         if parts.parents.len() <= 1 && parts.parents.first().copied() == expected {
-            let found = says(repo, &parts, request) && holds(repo, &parts, expected, request)?;
-            return Ok(found.then(|| commit_id(id)));
+            if !says(repo, &parts, request) || !holds(repo, &parts, expected, request)? {
+                return Ok(None);
+            }
+            if let Err(error) = heal(repo, workdir, id, &parts, expected, request) {
+                super::report_stale_index(id, &error);
+            }
+            return Ok(Some(commit_id(id)));
         }
         at = parts.parents.first().copied();
     }
@@ -61,6 +73,68 @@ pub(crate) fn find_landed(
 fn says(repo: &gix::Repository, parts: &Parts, request: &CommitRequest) -> bool {
     message::clean(&request.message).is_ok_and(|message| message == parts.message)
         || hooked::may_edit_messages(repo)
+}
+
+/// Brings the index up to the commit where it still has what the parent had, as long as the commit is what is checked out.
+fn heal(
+    repo: &gix::Repository,
+    workdir: &Path,
+    id: ObjectId,
+    parts: &Parts,
+    parent: Option<ObjectId>,
+    request: &CommitRequest,
+) -> Result<()> {
+    let here = position(repo)?;
+    if here.head != Some(commit_id(id)) || here.bookmarks.first() != Some(&request.bookmark) {
+        return Ok(());
+    }
+    let index = repo
+        .index_or_empty()
+        .map_err(|error| failed("cannot read git's index", error))?;
+    let before = match parent {
+        Some(parent) => Some(Reader::new(repo).root(parent)?),
+        None => None,
+    };
+    let mut staged = Vec::new();
+    for change in &request.changes {
+        let entry = index.entry_by_path(change.path.as_bytes().as_bstr());
+        let indexed = entry.map(|entry| entry.id);
+        let committed = file_at(repo, Some(parts.root), &change.path)?;
+        if indexed == committed || indexed != file_at(repo, before, &change.path)? {
+            continue;
+        }
+        let bytes = change.content.as_deref().unwrap_or_default();
+        staged.push(Staged {
+            path: &change.path,
+            content: committed.map(|id| (id, bytes)),
+        });
+    }
+    if staged.is_empty() {
+        return Ok(());
+    }
+    let job = Job {
+        repo,
+        workdir,
+        parent,
+        tree: parts.root,
+        message: String::new(),
+        staged,
+    };
+    Index::lock(repo)?.update(&job, id)
+}
+
+/// What a tree has at a path.
+fn file_at(repo: &gix::Repository, root: Option<ObjectId>, path: &str) -> Result<Option<ObjectId>> {
+    let mut reader = Reader::new(repo);
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let tree = match root {
+        Some(root) => reader.descend(root, folder)?,
+        None => None,
+    };
+    match tree {
+        Some(tree) => Ok(reader.entry(tree, name)?.map(|(id, _)| id)),
+        None => Ok(None),
+    }
 }
 
 /// Whether the commit differs from its parent by exactly the request's changes.
@@ -78,11 +152,7 @@ fn holds(
     let mut changed = BTreeSet::new();
     compare(&mut reader, before, Some(parts.root), "", &mut changed)?;
     for change in &request.changes {
-        let (folder, name) = change.path.rsplit_once('/').unwrap_or(("", &change.path));
-        let there = match reader.descend(parts.root, folder)? {
-            Some(tree) => reader.entry(tree, name)?.map(|(id, _)| id),
-            None => None,
-        };
+        let there = file_at(repo, Some(parts.root), &change.path)?;
         let wanted = match &change.content {
             None => None,
             Some(bytes) => Some(

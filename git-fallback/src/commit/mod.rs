@@ -4,12 +4,13 @@
 //! and no filter touches the bytes. Then one of two ways:
 //!
 //! ```text
-//!   native   index.lock, commit object, `prepared`, HEAD moved by compare-and-swap, the index entries of our paths
+//!   native   commit object, `prepared`, index.lock, HEAD moved by compare-and-swap, the index entries of our paths
 //!   hooked   `git commit` on an index file of its own that holds exactly the new tree, so that the user's hooks run as for
 //!            `git commit --only`; then index.lock and the index entries of our paths
 //! ```
 //!
 //! In both the user's index is written after the commit stands and only for our paths, so a refused commit leaves nothing staged.
+//! `index.lock` is held for the moves alone: a run that is killed while a hook, a signer or the caller works leaves no lock behind.
 
 mod hooked;
 mod index;
@@ -27,7 +28,6 @@ use gix::state::InProgress;
 use tether_engine::id::CommitId;
 use tether_engine::vcs::{CommitRequest, PathChange};
 use tether_engine::{Error, ErrorKind, Result};
-use tether_gitkit::refs;
 
 use crate::position::{branch_ref, position};
 use crate::{commit_id, failed};
@@ -143,9 +143,7 @@ pub(crate) fn commit(
     for change in &request.changes {
         check_path(&change.path)?;
     }
-    let hooks = hooked::needed(repo, workdir);
-    let mut index = Index::lock(repo)?;
-    index.check(&request.changes)?;
+    Index::lock(repo)?.check(&request.changes)?;
     let parent = check_position(repo, request)?;
     let staged = write_blobs(repo, &request.changes)?;
     let tree = write_tree(repo, parent, &staged)?;
@@ -157,23 +155,21 @@ pub(crate) fn commit(
         message,
         staged,
     };
-    let id = if let Some(hooks) = hooks {
-        // Hooks may run for long, and a killed run would leave the lock behind.
-        index.unlock();
+    let (id, updated) = if let Some(hooks) = hooked::needed(repo, workdir) {
         let id = hooked::commit(&job, git, &hooks, request)?;
-        match Index::lock(repo) {
-            Ok(locked) => index = locked,
-            Err(error) => {
-                report_stale_index(id, &error);
-                return Ok(commit_id(id));
-            }
-        }
-        id
+        let updated = Index::lock(repo).and_then(|index| index.update(&job, id));
+        (id, updated)
     } else {
-        native::commit(&job, prepared)?
+        let id = native::write(&job)?;
+        prepared(&commit_id(id))?;
+        let index = Index::lock(repo)?;
+        index.check(&request.changes)?;
+        check_position(repo, request)?;
+        native::move_head(&job, id, request)?;
+        (id, index.update(&job, id))
     };
-    // The commit stands from here on.
-    if let Err(error) = index.update(&job, id) {
+    // The commit stands, whatever happened to the index.
+    if let Err(error) = updated {
         report_stale_index(id, &error);
     }
     Ok(commit_id(id))
@@ -283,21 +279,4 @@ fn write_tree(
     }
     let id = editor.write().map_err(|error| cannot(error.into()))?;
     Ok(id.detach())
-}
-
-/// Moves HEAD's branch from the job's parent.
-fn move_head(job: &Job<'_>, id: ObjectId, branch: &str) -> Result<()> {
-    let (old, verb) = match job.parent {
-        Some(parent) => (refs::Old::Is(parent), "commit"),
-        None => (refs::Old::Absent, "commit (initial)"),
-    };
-    let subject = job.message.lines().next().unwrap_or_default();
-    match refs::set(job.repo, "HEAD", id, old, &format!("{verb}: {subject}"))? {
-        refs::Outcome::Changed(_) | refs::Outcome::Created | refs::Outcome::Found => Ok(()),
-        refs::Outcome::Elsewhere(_) => Err(Error::new(
-            ErrorKind::StalePlan,
-            format!("the branch {branch} moved while the commit was made; nothing was committed"),
-        )
-        .with_hint("run the command again")),
-    }
 }

@@ -14,16 +14,19 @@ use tether_gitkit::exec;
 
 use crate::failed;
 
-/// How long signers and hooks may take.
-const LIMIT: Duration = Duration::from_mins(1);
+/// How long a signer may take: time enough to type a passphrase.
+const SIGNER: Duration = Duration::from_mins(1);
 
-/// The bound on a signer or a hook; tests of debug builds may shorten it.
-pub(super) fn limit() -> Duration {
+/// How long `git commit` may take with all hooks: some run a linter over everything.
+pub(super) const HOOKS: Duration = Duration::from_mins(5);
+
+/// The bound on a signer or on hooks; tests of debug builds may shorten it.
+pub(super) fn limit(usual: Duration) -> Duration {
     let shorter = std::env::var("TETHER_TEST_HOOK_LIMIT_MS")
         .ok()
         .and_then(|text| text.parse().ok())
         .map(Duration::from_millis);
-    shorter.filter(|_| cfg!(debug_assertions)).unwrap_or(LIMIT)
+    shorter.filter(|_| cfg!(debug_assertions)).unwrap_or(usual)
 }
 
 /// The commit with its signature, when `commit.gpgSign` asks for one.
@@ -74,7 +77,8 @@ fn run(command: Command, input: &[u8]) -> Result<exec::Output> {
     let refused = |reason: &str| {
         Error::vcs(format!("the commit could not be signed: {reason}")).with_hint(HINT)
     };
-    let output = exec::run(command, input, limit()).map_err(|error| refused(&error.one_line()))?;
+    let output =
+        exec::run(command, input, limit(SIGNER)).map_err(|error| refused(&error.one_line()))?;
     if output.success {
         return Ok(output);
     }

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use gix::ObjectId;
 use gix::hashtable::HashMap;
 
-use super::walk::Commit;
+use super::walk::{Commit, Parents};
 
 const NAME: &str = "tether-history.idx";
 const MAGIC: &[u8] = b"tether history 1\n";
@@ -45,13 +45,15 @@ pub(crate) enum Known {
 struct Record {
     root: ObjectId,
     time: i64,
-    parents: Vec<ObjectId>,
+    parents: Parents,
 }
 
 /// The facts known and learned.
 pub(crate) struct Cache {
     path: PathBuf,
     hash: gix::hash::Kind,
+    /// Whether the file was read: a repository with a commit-graph rarely needs it.
+    loaded: bool,
     /// The length of the intact part of the file, and of all of it.
     intact: usize,
     length: usize,
@@ -63,36 +65,44 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// Reads the file, as far as it is intact.
-    pub(crate) fn load(repo: &gix::Repository) -> Self {
-        let mut cache = Self {
+    /// The facts of a repository. Its file is read when the first is asked for.
+    pub(crate) fn new(repo: &gix::Repository) -> Self {
+        Self {
             path: repo.common_dir().join(NAME),
             hash: repo.object_hash(),
+            loaded: false,
             intact: 0,
             length: 0,
             commits: HashMap::default(),
             manifests: Vec::new(),
             new_commits: Vec::new(),
             new_manifests: Vec::new(),
-        };
-        let bytes = std::fs::read(&cache.path).unwrap_or_default();
-        cache.length = bytes.len();
+        }
+    }
+
+    /// Reads the file once, as far as it is intact.
+    fn load(&mut self) {
+        if std::mem::replace(&mut self.loaded, true) {
+            return;
+        }
+        let bytes = std::fs::read(&self.path).unwrap_or_default();
+        self.length = bytes.len();
         let Some(mut rest) = bytes.strip_prefix(MAGIC) else {
-            return cache;
+            return;
         };
-        cache.intact = MAGIC.len();
+        self.intact = MAGIC.len();
         while let Some((kind, payload, after)) = block(rest) {
-            if cache.take(kind, Bytes(payload)).is_none() {
+            if self.take(kind, Bytes(payload)).is_none() {
                 break;
             }
-            cache.intact += rest.len() - after.len();
+            self.intact += rest.len() - after.len();
             rest = after;
         }
-        cache
     }
 
     /// A commit.
-    pub(crate) fn commit(&self, id: &ObjectId) -> Option<Commit> {
+    pub(crate) fn commit(&mut self, id: &ObjectId) -> Option<Commit> {
+        self.load();
         self.commits.get(id).map(|record| Commit {
             id: *id,
             root: record.root,
@@ -102,7 +112,8 @@ impl Cache {
     }
 
     /// The tree with the manifests below a root tree.
-    pub(crate) fn objects(&self, prefix: &str, root: &ObjectId) -> Known {
+    pub(crate) fn objects(&mut self, prefix: &str, root: &ObjectId) -> Known {
+        self.load();
         let known = self.manifests.iter().find(|(known, _)| known == prefix);
         match known.and_then(|(_, known)| known.get(root)) {
             None => Known::No,
@@ -128,7 +139,11 @@ impl Cache {
     /// Appends what was learned, where it is worth it. A damaged tail is cut off first.
     pub(crate) fn save(&mut self) {
         let blocks = self.blocks();
-        if blocks.is_empty() || self.length + blocks.len() > LARGEST {
+        if blocks.is_empty() {
+            return;
+        }
+        self.load();
+        if self.length + blocks.len() > LARGEST {
             return;
         }
         if let Err(error) = self.write(&blocks) {
@@ -174,11 +189,11 @@ impl Cache {
             payload.extend_from_slice(commit.id.as_slice());
             payload.extend_from_slice(commit.root.as_slice());
             payload.extend_from_slice(&commit.time.to_le_bytes());
-            let Ok(parents) = u16::try_from(commit.parents.len()) else {
+            let Ok(parents) = u16::try_from(commit.parents.as_slice().len()) else {
                 return Vec::new();
             };
             payload.extend_from_slice(&parents.to_le_bytes());
-            for parent in &commit.parents {
+            for parent in commit.parents.as_slice() {
                 payload.extend_from_slice(parent.as_slice());
             }
         }
@@ -215,8 +230,7 @@ impl Cache {
                     let root = payload.id(id)?;
                     let time = i64::from_le_bytes(payload.array()?);
                     let count = u16::from_le_bytes(payload.array()?);
-                    let parents: Option<Vec<ObjectId>> =
-                        (0..count).map(|_| payload.id(id)).collect();
+                    let parents: Option<Parents> = (0..count).map(|_| payload.id(id)).collect();
                     let parents = parents?;
                     self.commits.insert(
                         commit,

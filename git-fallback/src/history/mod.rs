@@ -34,7 +34,7 @@ const NEAR: usize = 64;
 /// Every visible commit, newest first, with the manifests of the dataset at `prefix`.
 pub(crate) fn history(mut repo: gix::Repository, memo: &Memo, prefix: &str) -> Result<History> {
     repo.objects.prevent_pack_unload();
-    let mut cache = Cache::load(&repo);
+    let mut cache = Cache::new(&repo);
     let walked = memo.walk(&repo, &mut cache)?;
     let objects = trees::objects_of(&repo, &mut cache, &walked, prefix)?;
     let trees = trees::read(&repo, &objects)?;
@@ -52,7 +52,7 @@ pub(crate) fn history(mut repo: gix::Repository, memo: &Memo, prefix: &str) -> R
 
 /// SHA-256 over the sorted ids of every visible commit.
 pub(crate) fn digest(repo: &gix::Repository, memo: &Memo) -> Result<String> {
-    let mut cache = Cache::load(repo);
+    let mut cache = Cache::new(repo);
     let walked = memo.walk(repo, &mut cache)?;
     cache.save();
     let mut ids: Vec<ObjectId> = walked.commits.iter().map(|commit| commit.id).collect();
@@ -92,7 +92,7 @@ pub(crate) fn visible(
     if wanted.is_empty() || graph.near_head(NEAR, |id| see(id, &mut wanted))? {
         return Ok(found);
     }
-    let mut cache = Cache::load(repo);
+    let mut cache = Cache::new(repo);
     let walked = memo.walk(repo, &mut cache)?;
     cache.save();
     for commit in &walked.commits {

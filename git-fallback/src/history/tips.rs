@@ -11,6 +11,9 @@ use tether_gitkit::worktree;
 
 use crate::failed;
 
+/// The refs that every worktree has of its own.
+const PRIVATE: [&str; 3] = ["bisect", "rewritten", "worktree"];
+
 /// The commits to walk from.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tips {
@@ -50,6 +53,10 @@ pub(crate) fn collect(repo: &gix::Repository) -> Result<Tips> {
     let common = crate::real(repo.common_dir());
     found.head(&common, "HEAD");
     found.log(&common.join("logs/refs/stash"));
+    // The main worktree's private refs are not among those of a linked one.
+    for kind in PRIVATE {
+        found.loose(&common.join("refs").join(kind), &format!("refs/{kind}"));
+    }
     found.worktrees(repo, &common)?;
     found.broken.sort();
     found.broken.dedup();

@@ -22,7 +22,34 @@ pub(crate) struct Commit {
     /// The committer's time, in seconds since 1970.
     pub(crate) time: i64,
     /// As the commit names them; those beyond a shallow boundary are not in the walk.
-    pub(crate) parents: Vec<ObjectId>,
+    pub(crate) parents: Parents,
+}
+
+/// The parents of a commit. Nearly all have one, which then takes no allocation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Parents {
+    One(ObjectId),
+    Other(Box<[ObjectId]>),
+}
+
+impl Parents {
+    pub(crate) fn as_slice(&self) -> &[ObjectId] {
+        match self {
+            Self::One(id) => std::slice::from_ref(id),
+            Self::Other(ids) => ids,
+        }
+    }
+}
+
+impl FromIterator<ObjectId> for Parents {
+    fn from_iter<T: IntoIterator<Item = ObjectId>>(ids: T) -> Self {
+        let mut ids = ids.into_iter();
+        match (ids.next(), ids.next()) {
+            (None, _) => Self::Other(Box::default()),
+            (Some(one), None) => Self::One(one),
+            (Some(one), Some(two)) => Self::Other([one, two].into_iter().chain(ids).collect()),
+        }
+    }
 }
 
 /// Every visible commit, in the order they were met.
@@ -60,6 +87,7 @@ impl Walk {
     fn parents<'a>(&'a self, commit: &'a Commit) -> impl Iterator<Item = usize> + 'a {
         commit
             .parents
+            .as_slice()
             .iter()
             .filter_map(|id| self.index.get(id).copied())
     }
@@ -94,7 +122,7 @@ fn walk(repo: &gix::Repository, tips: &[ObjectId], cache: &mut Cache) -> Result<
         if index.contains_key(&id) {
             continue;
         }
-        let known = cache.commit(&id).or_else(|| graph.lookup(&id));
+        let known = graph.lookup(&id).or_else(|| cache.commit(&id));
         let commit = if let Some(commit) = known {
             commit
         } else {
@@ -151,7 +179,7 @@ impl<'a> Graph<'a> {
         if self.shallow.contains(&commit.id) {
             &[]
         } else {
-            &commit.parents
+            commit.parents.as_slice()
         }
     }
 
@@ -159,7 +187,7 @@ impl<'a> Graph<'a> {
     pub(crate) fn lookup(&self, id: &ObjectId) -> Option<Commit> {
         let file = self.file.as_ref()?;
         let commit = file.commit_by_id(id)?;
-        let parents: Option<Vec<ObjectId>> = commit
+        let parents: Option<Parents> = commit
             .iter_parents()
             .map(|parent| parent.ok().map(|at| file.id_at(at).to_owned()))
             .collect();
