@@ -307,6 +307,26 @@ fn a_file_the_last_snapshot_found_changed_is_mentioned() {
     );
 }
 
+/// Surprise 20: the same of an immutable object that changed, which a snapshot keeps as an error.
+#[test]
+fn a_changed_immutable_object_is_mentioned_with_what_the_snapshot_said() {
+    let mut world = world();
+    Object::new("raw", OBSERVED).committed(1).put(&mut world);
+    let failed = tether_engine::workspace::SnapshotError {
+        native: String::new(),
+        error: "the immutable object changed".to_owned(),
+    };
+    world
+        .workspace
+        .last_snapshot_errors
+        .insert(key("raw"), failed);
+    let plan = plan(&world, &options()).unwrap();
+    assert_eq!(
+        plan.notes,
+        ["raw: unchanged; not read, and the last snapshot failed: the immutable object changed"]
+    );
+}
+
 /// Surprise 21: an edit of a policy, a removal and a change of `tether.toml` are something to commit.
 #[test]
 fn edits_and_removals_are_something_to_commit() {

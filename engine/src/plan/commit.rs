@@ -277,13 +277,12 @@ fn note(world: &World, key: &ObjectKey, decision: Option<&Decision>) -> Option<(
     let policy = committed.is_some_and(|committed| committed.policy != manifest.policy);
     match decision {
         None | Some(Decision::Unchanged) if !world.edited.contains(key) => {
-            Some(if drift(world, key) {
-                let note = format!(
-                    "{key}: unchanged; not read, and the last snapshot found it changed (`tether status --snapshot`)"
-                );
-                (note, true)
-            } else {
-                (format!("{key}: unchanged"), false)
+            Some(match drift(world, key) {
+                Some(seen) => (
+                    format!("{key}: unchanged; not read, and the last snapshot {seen}"),
+                    true,
+                ),
+                None => (format!("{key}: unchanged"), false),
             })
         }
         None | Some(Decision::Unchanged) => {
@@ -303,18 +302,19 @@ fn note(world: &World, key: &ObjectKey, decision: Option<&Decision>) -> Option<(
     }
 }
 
-/// Whether the last snapshot saw an object, that this commit does not read, at another state than committed.
-fn drift(world: &World, key: &ObjectKey) -> bool {
+/// What the last snapshot said of an object that this commit does not read, when that is not its committed state.
+fn drift(world: &World, key: &ObjectKey) -> Option<String> {
     if world.states.contains_key(key) {
-        return false;
+        return None;
     }
-    let seen = world.workspace.last_snapshot.get(key);
-    let committed = world.manifests.get(key).and_then(|it| it.state.as_ref());
+    let committed = world.manifests.get(key)?.state.as_ref()?;
+    if let Some(failed) = world.workspace.last_snapshot_errors.get(key) {
+        return Some(format!("failed: {}", failed.error));
+    }
+    let seen = world.workspace.last_snapshot.get(key)?;
     let volatile = world.objects.get(key).map_or(&[][..], |it| it.volatile);
-    match (seen, committed) {
-        (Some(seen), Some(committed)) => !seen.same_content(committed, volatile),
-        _ => false,
-    }
+    let same = seen.same_content(committed, volatile);
+    (!same).then(|| "found it changed (`tether status --snapshot`)".to_owned())
 }
 
 fn first_line(message: &str) -> &str {

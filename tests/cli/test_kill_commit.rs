@@ -1,0 +1,261 @@
+//! `tether commit`, killed at every step (E12): SIGKILL at each kill point that a whole run passes, one run each.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::common::{TestEnvironment, WorkDir};
+
+/// A machine that can be put back to how it was when it was saved, at the same path.
+struct Saved {
+    env: TestEnvironment,
+    copy: tempfile::TempDir,
+}
+
+impl Saved {
+    fn new(env: TestEnvironment) -> Self {
+        let copy = tempfile::tempdir().unwrap();
+        copy_tree(env.root(), copy.path());
+        Self { env, copy }
+    }
+
+    fn restore(&self) -> WorkDir<'_> {
+        for entry in std::fs::read_dir(self.env.root()).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                std::fs::remove_dir_all(path).unwrap();
+            } else {
+                std::fs::remove_file(path).unwrap();
+            }
+        }
+        copy_tree(self.copy.path(), self.env.root());
+        self.env.work_dir("ds")
+    }
+}
+
+fn copy_tree(from: &Path, to: &Path) {
+    let status = Command::new("cp")
+        .arg("-a")
+        .arg(format!("{}/.", from.display()))
+        .arg(to)
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
+
+/// A dataset with something of each sort to commit: two moved stores that can pin, a new directory (with its listing), an edited
+/// policy.
+fn fixture() -> Saved {
+    let env = TestEnvironment::new();
+    let dir = env.committed();
+    env.code("more");
+    for code in ["code", "more"] {
+        let code = env.work_dir(code);
+        code.write("main.py", "print(2)\n");
+        code.git(["commit", "-q", "-a", "-m", "second code"]);
+    }
+    env.work_dir("new").write("c.txt", "three\n");
+    for args in [
+        &["add", "more", "--kind", "git", "../more"][..],
+        &["add", "new", "--kind", "file", "../new"],
+        &["set", "raw", "--file", "immutable"],
+    ] {
+        dir.tether(args).success();
+    }
+    Saved::new(env)
+}
+
+/// The steps of a whole run: `name#n`, in order.
+fn steps(saved: &Saved) -> Vec<String> {
+    let dir = saved.restore();
+    let trace = saved.env.root().join("trace");
+    let mut command = dir.command(["commit", "-m", "whole"]);
+    command.env("TETHER_TEST_TRACE_STEPS", &trace);
+    dir.run(command).success();
+    let mut counts: BTreeMap<String, u32> = BTreeMap::new();
+    let names = std::fs::read_to_string(trace).unwrap();
+    names
+        .lines()
+        .map(|name| {
+            let count = counts.entry(name.to_owned()).or_default();
+            *count += 1;
+            format!("{name}#{count}")
+        })
+        .collect()
+}
+
+fn kill_at(dir: &WorkDir<'_>, step: &str) {
+    let mut command = dir.command(["commit", "-m", "killed"]);
+    let output = command.env("TETHER_TEST_KILL_AT", step).output().unwrap();
+    assert_eq!(
+        output.status.signal(),
+        Some(9),
+        "{step}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+fn json(dir: &WorkDir<'_>, step: &str, args: &[&str]) -> Value {
+    let output = dir.command(args).output().unwrap();
+    assert!(
+        output.status.success(),
+        "{step}: {args:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The pins that exist in the two code repositories.
+fn pins(saved: &Saved) -> BTreeSet<String> {
+    let mut pins = BTreeSet::new();
+    for code in ["code", "more"] {
+        let tags = saved.env.work_dir(code).git(["tag", "--list", "tether.*"]);
+        pins.extend(tags.lines().map(ToOwned::to_owned));
+    }
+    pins
+}
+
+/// The pins on the clone's record.
+fn on_record(dir: &WorkDir<'_>) -> BTreeSet<String> {
+    dir.read(".git/tether-pinned.jsonl")
+        .lines()
+        .map(|line| {
+            let entry: Value = serde_json::from_str(line).unwrap();
+            format!("tether.{}", entry["pin_id"].as_str().unwrap())
+        })
+        .collect()
+}
+
+fn journals(dir: &WorkDir<'_>) -> usize {
+    let journals = dir.path().join(".git/tether/journal");
+    std::fs::read_dir(journals).map_or(0, |entries| {
+        entries
+            .filter(|entry| {
+                let path = entry.as_ref().unwrap().path();
+                path.extension().is_some_and(|it| it == "jsonl")
+            })
+            .count()
+    })
+}
+
+/// E12, and surprise 41: the next commit needs no manual clean-up, and leaves exactly what an undisturbed run leaves.
+#[test]
+fn a_commit_killed_at_any_step_is_completed_by_the_next_one() {
+    let saved = fixture();
+    let steps = steps(&saved);
+    assert!(steps.len() > 30, "{steps:?}");
+    let whole = pins(&saved);
+    assert_eq!(whole.len(), 3, "{whole:?}");
+    let mut landed = 0;
+    for step in &steps {
+        let dir = saved.restore();
+        kill_at(&dir, step);
+        // Reads work, write nothing, and the log parses.
+        json(&dir, step, &["ops", "--json"]);
+        json(&dir, step, &["status", "--json"]);
+        assert!(
+            pins(&saved).is_subset(&on_record(&dir)),
+            "{step}: an orphan pin"
+        );
+        let report = json(&dir, step, &["commit", "-m", "again", "--json"]);
+        let log = dir.git(["log", "--format=%s"]);
+        match log.as_str() {
+            "again\nfirst" => assert_eq!(report["pinned"].as_object().unwrap().len(), 2, "{step}"),
+            "killed\nfirst" => {
+                landed += 1;
+                assert_eq!(report["vcs_commit"], Value::Null, "{step}");
+            }
+            other => panic!("{step}: {other}"),
+        }
+        assert_eq!(dir.git(["status", "--porcelain"]), "", "{step}");
+        assert_eq!(journals(&dir), 0, "{step}");
+        assert_eq!(pins(&saved), whole, "{step}");
+        assert_eq!(on_record(&dir), whole, "{step}");
+        let ops = json(&dir, step, &["ops", "--json"]);
+        let head = dir.git(["rev-parse", "HEAD"]);
+        assert_eq!(ops[0]["command"], "commit", "{step}");
+        assert_eq!(ops[0]["status"], "done", "{step}");
+        assert_eq!(ops[0]["result"]["vcs_commit"], head.as_str(), "{step}");
+        assert_eq!(
+            ops[0]["result"]["unrecoverable"],
+            serde_json::json!(["new"]),
+            "{step}"
+        );
+        let again = json(&dir, step, &["commit", "-m", "third", "--json"]);
+        assert_eq!(again["vcs_commit"], Value::Null, "{step}");
+        assert_eq!(again["pinned"], serde_json::json!({}), "{step}");
+        for key in ["code", "more"] {
+            let verified = json(&dir, step, &["verify", key, "--deep", "--json"]);
+            assert_eq!(verified[key]["status"], "ok", "{step}: {key}");
+        }
+    }
+    assert!(
+        (5..steps.len() - 10).contains(&landed),
+        "{landed} of {} kills came after the commit had landed",
+        steps.len()
+    );
+}
+
+/// E12: the stores moved on after the kill. What the killed commit pinned is released, or at least on record; nothing else is lost.
+#[test]
+fn a_killed_commits_pins_are_released_or_on_record_when_the_next_one_pins_others() {
+    let saved = fixture();
+    let steps = steps(&saved);
+    let pinning = steps.iter().filter(|step| step.contains("pin#"));
+    let mut killed = 0;
+    for step in pinning {
+        let dir = saved.restore();
+        let first = pins(&saved);
+        kill_at(&dir, step);
+        let code = saved.env.work_dir("code");
+        code.write("main.py", "print(3)\n");
+        code.git(["commit", "-q", "-a", "-m", "third code"]);
+        json(&dir, step, &["commit", "-m", "again", "--json"]);
+        let now = pins(&saved);
+        assert!(first.is_subset(&now), "{step}: a committed pin is gone");
+        assert!(now.is_subset(&on_record(&dir)), "{step}: an orphan pin");
+        // At most the pin whose making the kill kept from being recorded is left.
+        assert!((3..=4).contains(&now.len()), "{step}: {now:?}");
+        assert_eq!(journals(&dir), 0, "{step}");
+        killed += 1;
+    }
+    assert!(killed >= 4, "{steps:?}");
+}
+
+/// Any writing command recovers first: `add` in between finds the manifests as they were, or the commit finished.
+#[test]
+fn another_writing_command_recovers_a_killed_commit_first() {
+    let saved = fixture();
+    for (step, landed) in [
+        ("did.pin#1", false),
+        ("did.manifests#1", false),
+        ("did.vcs-commit#1", true),
+        ("published#1", true),
+    ] {
+        let dir = saved.restore();
+        let before = dir.read(".tether/objects/code.toml");
+        kill_at(&dir, step);
+        dir.tether(["set", "new", "--file", "versioned"]).success();
+        assert_eq!(journals(&dir), 0, "{step}");
+        assert_eq!(
+            dir.read(".tether/objects/code.toml") == before,
+            !landed,
+            "{step}"
+        );
+        let ops = json(&dir, step, &["ops", "--json"]);
+        let commands: Vec<&str> = ops
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|op| op["command"].as_str().unwrap())
+            .take(2)
+            .collect();
+        let second = if landed { "commit" } else { "set" };
+        assert_eq!(commands, ["set", second], "{step}");
+        dir.tether(["commit", "-m", "last"]).success();
+        assert_eq!(dir.git(["status", "--porcelain"]), "", "{step}");
+    }
+}
