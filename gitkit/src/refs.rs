@@ -44,6 +44,9 @@ const ATTEMPTS: u32 = 8;
 /// How long another process's lock on a ref is waited for in all, over what a single attempt waits.
 const PATIENCE: Duration = Duration::from_secs(4);
 
+/// From this age on, a lock on a pin is one that a killed process left.
+const STALE_LOCK: Duration = Duration::from_secs(3);
+
 /// Sets the full ref name `name` to `new` under `old`, in one atomic step, with a reflog message. Guards D/F conflicts against loose and
 /// packed refs, retries while a lock file of another process is in the way and names the lock file when it gives up.
 ///
@@ -207,13 +210,19 @@ fn retrying(
     let end = Instant::now() + PATIENCE;
     let mut pause = Duration::from_millis(2);
     let mut left = ATTEMPTS;
+    let mut broke = false;
     loop {
         let reason = match attempt()? {
             Step::Done(outcome) => return Ok(outcome),
             Step::Again(reason) => reason,
         };
         left = left.saturating_sub(1);
-        if left == 0 || Instant::now() >= end {
+        let gives_up = left == 0 || Instant::now() >= end;
+        if gives_up && !broke && break_own_lock(repo, name) {
+            broke = true;
+            continue;
+        }
+        if gives_up {
             return Err(reason.unwrap_or_else(|| {
                 Error::store(format!(
                     "the ref {name} of {} keeps changing",
@@ -224,6 +233,21 @@ fn retrying(
         std::thread::sleep(pause);
         pause *= 2;
     }
+}
+
+/// Removes the lock file that a killed tether left on a pin. Nobody but tether writes pins, and writing one takes milliseconds, so a
+/// lock that is seconds old is nobody's; without this a kill would ask for a clean-up by hand.
+fn break_own_lock(repo: &gix::Repository, name: &str) -> bool {
+    let pins = ["refs/tags/tether.", "refs/tether/tether."];
+    if !pins.iter().any(|pin| name.starts_with(pin)) {
+        return false;
+    }
+    let lock = repo.common_dir().join(format!("{name}.lock"));
+    let age = std::fs::symlink_metadata(&lock)
+        .and_then(|meta| meta.modified())
+        .ok()
+        .and_then(|at| at.elapsed().ok());
+    age.is_some_and(|age| age >= STALE_LOCK) && std::fs::remove_file(&lock).is_ok()
 }
 
 /// Applies one edit; the object that was there before.
@@ -297,7 +321,7 @@ fn lock_error(repo: &gix::Repository, name: &str, source: gix::lock::acquire::Er
     locked(Path::new(&lock))
 }
 
-/// The error for a lock file of git's that does not go away; it is never deleted by tether.
+/// The error for a lock file of git's that does not go away. tether deletes none but those on pins, which are its own.
 pub fn locked(lock: &Path) -> Error {
     let age = std::fs::metadata(lock)
         .and_then(|meta| meta.modified())

@@ -172,6 +172,27 @@ fn of_eight_racing_moves_exactly_one_wins() {
     }
 }
 
+/// E12: a kill while a pin is made leaves its lock file, and nothing must be cleaned up by hand. A branch's lock may be git's.
+#[test]
+fn a_killed_writers_lock_on_a_pin_is_broken() {
+    let scratch = Scratch::new();
+    let path = scratch.repo("r");
+    let [a, ..] = scratch.commits(&path, 1)[..] else {
+        panic!()
+    };
+    let repo = open(&path, Role::Foreign).unwrap();
+    let pin = "refs/tags/tether.0a1b2c3d.0123456789abcdef";
+    let lock = path.join(".git").join(format!("{pin}.lock"));
+    std::fs::create_dir_all(lock.parent().unwrap()).unwrap();
+    std::fs::write(&lock, "").unwrap();
+    assert_eq!(
+        set(&repo, pin, a, Old::Absent, "test").unwrap(),
+        Outcome::Created
+    );
+    assert!(!lock.exists());
+    assert_eq!(target(&repo, pin).unwrap(), Some(a));
+}
+
 #[test]
 fn a_left_over_lock_is_named_and_stays() {
     let scratch = Scratch::new();

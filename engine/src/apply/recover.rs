@@ -72,10 +72,14 @@ pub(crate) fn keeping_pins(dataset: &Dataset) -> Result<Recovered> {
         return Ok(recovered);
     }
     let workspace = dataset.workspace()?;
-    for operation in unfinished
+    let own: Vec<Unfinished> = unfinished
         .into_iter()
         .filter(|it| it.workspace == workspace.id)
-    {
+        .collect();
+    if !own.is_empty() {
+        files::sweep(dataset);
+    }
+    for operation in own {
         match operation.command.as_str() {
             "commit" => commit(dataset, &operation, &mut recovered)?,
             "add" | "set" | "remove" => {

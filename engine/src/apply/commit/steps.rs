@@ -543,13 +543,17 @@ pub(crate) fn landed(
     prepared: Option<&CommitId>,
     request: impl FnOnce() -> Result<CommitRequest>,
 ) -> Result<Option<CommitId>> {
+    // Asked first: where it finds the commit, it also completes what a kill left of it (git's index).
+    if let Some(id) = dataset.vcs.find_landed(&request()?)? {
+        return Ok(Some(id));
+    }
     if let Some(id) = prepared {
         let visible = dataset.vcs.visible(std::slice::from_ref(id))?;
         if visible.first() == Some(&true) {
             return Ok(Some(id.clone()));
         }
     }
-    dataset.vcs.find_landed(&request()?)
+    Ok(None)
 }
 
 /// The operation's `result`.
