@@ -19,6 +19,7 @@ mod cli {
     mod test_diff;
     mod test_discover;
     mod test_init;
+    mod test_kill_commit;
     mod test_killed;
     mod test_locks;
     mod test_log;

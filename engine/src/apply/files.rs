@@ -61,28 +61,6 @@ impl Rewrites {
     }
 }
 
-/// Removes the temporary files that a killed command left beside manifests, listings and `workspace.toml`. Call with the checkout's lock
-/// held. What cannot be removed stays: it has nobody's name.
-pub(crate) fn sweep(dataset: &Dataset) {
-    sweep_dir(&dataset.root.join(".tether"), false);
-    sweep_dir(&dataset.tether_path("listings"), false);
-    sweep_dir(&dataset.tether_path("objects"), true);
-}
-
-fn sweep_dir(dir: &Path, below: bool) {
-    let Ok(entries) = std::fs::read_dir(dir) else {
-        return;
-    };
-    for entry in entries.flatten() {
-        let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if is_dir && below {
-            sweep_dir(&entry.path(), true);
-        } else if !is_dir && fsutil::is_temporary(&entry.file_name()) {
-            let _ = std::fs::remove_file(entry.path());
-        }
-    }
-}
-
 fn restore(path: &Path, file: &Rewrite) -> Result<()> {
     if fsutil::read_regular(path)?.as_deref() != Some(file.new.as_bytes()) {
         return Ok(());

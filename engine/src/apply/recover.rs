@@ -76,8 +76,8 @@ pub(crate) fn keeping_pins(dataset: &Dataset) -> Result<Recovered> {
         .into_iter()
         .filter(|it| it.workspace == workspace.id)
         .collect();
-    if !own.is_empty() {
-        files::sweep(dataset);
+    if own.is_empty() {
+        return Ok(recovered);
     }
     for operation in own {
         match operation.command.as_str() {
