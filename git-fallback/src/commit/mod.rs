@@ -179,7 +179,7 @@ fn report_stale_index(id: ObjectId, error: &Error) {
     tracing::warn!(
         commit = %id,
         error = %error.one_line(),
-        "the commit stands, but git's index could not be brought up to it; git status shows its files as staged until `git reset -q`"
+        "the commit stands, but git's index could not be brought up to it; git status shows its files as staged until `git reset -q -- FILE`"
     );
 }
 
