@@ -42,7 +42,7 @@ pub struct AddArgs {
     /// Neon role for connections
     #[arg(long)]
     role: Option<String>,
-    /// Upstream branch, for kinds with branches
+    /// Upstream branch, for kinds with branches (git objects take `--set ref=BRANCH`)
     ///
     /// What the trunk bookmark stands for: `pull` reads it, `promote` lands on it. [default: the store's, often main]
     #[arg(long)]

@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::discover;
 use crate::render::{clean, quoted};
 
-/// Initialize a tether dataset in an existing git or jj repository
+/// Initialize a tether dataset in an existing git repository
 ///
 /// Writes `tether.toml` and `.tether/`, and puts the working copy on the trunk bookmark. Fails whole when there is no repository at or
 /// above PATH: nothing stays behind.

@@ -278,3 +278,43 @@ fn a_refusing_hook_stops_the_commit() {
     assert_eq!(env.work_dir("code").git(["tag"]), tags);
     assert_eq!(dir.git_status(), "");
 }
+
+/// Exit code 3: the dataset commit stands, and its record could not be written; the next command writes it.
+#[test]
+fn a_commit_that_stands_without_its_record_ends_with_3() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let env = TestEnvironment::new();
+    let dir = env.committed();
+    let hook = dir.path().join(".git/hooks/post-commit");
+    dir.write(
+        ".git/hooks/post-commit",
+        "#!/bin/sh\nmv .git/tether/heads .git/tether/away && : > .git/tether/heads\n",
+    );
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    env.work_dir("code")
+        .git(["commit", "-q", "--allow-empty", "-m", "more"]);
+    assert_snapshot!(dir.tether(["commit", "-m", "second"]), @r"
+    ------- stderr -------
+    Error: the dataset commit O2 stands, but recording it in the operation log failed
+    Caused by: cannot read $TEST_ENV/ds/.git/tether/heads/main
+    Caused by: Not a directory (os error 20)
+    Hint: the next writing command finishes the record: `tether commit -m MESSAGE`
+    [exit status: 3]
+    ");
+    assert_eq!(dir.git(["log", "--format=%s"]), "second\nfirst");
+    // With the trouble gone, the next command finishes it.
+    std::fs::remove_file(&hook).unwrap();
+    let tether = dir.path().join(".git/tether");
+    std::fs::remove_file(tether.join("heads")).unwrap();
+    std::fs::rename(tether.join("away"), tether.join("heads")).unwrap();
+    assert_snapshot!(dir.tether(["commit", "-m", "third"]), @r"
+    nothing to commit (2 objects unchanged)
+    ------- stderr -------
+    note: finished the interrupted commit O3
+    ");
+    let ops = dir.tether(["ops", "--json"]).success().json();
+    assert_eq!(ops[0]["command"], "commit");
+    assert_eq!(ops[0]["status"], "done");
+    assert_eq!(dir.git_status(), "");
+    dir.tether(["verify", "--all-history"]).success();
+}

@@ -11,7 +11,11 @@ fn reference() -> String {
     let mut parser = tether::cli::parser().term_width(100);
     parser.build();
     let help = parser.clone().render_long_help();
-    let _ = write!(out, "## tether\n\n```text\n{help}```\n");
+    let _ = write!(
+        out,
+        "## tether\n\n```text\n{}```\n",
+        trimmed(&help.to_string())
+    );
     for command in parser.get_subcommands() {
         if command.is_hide_set() || command.get_name() == "help" {
             continue;
@@ -19,11 +23,20 @@ fn reference() -> String {
         let help = command.clone().term_width(100).render_long_help();
         let _ = write!(
             out,
-            "\n## tether {}\n\n```text\n{help}```\n",
-            command.get_name()
+            "\n## tether {}\n\n```text\n{}```\n",
+            command.get_name(),
+            trimmed(&help.to_string())
         );
     }
     out
+}
+
+/// `text` without spaces at the ends of lines.
+fn trimmed(text: &str) -> String {
+    text.lines().fold(String::new(), |mut out, line| {
+        let _ = writeln!(out, "{}", line.trim_end());
+        out
+    })
 }
 
 #[test]
