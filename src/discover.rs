@@ -22,7 +22,7 @@ const DATASET_FILE: &str = "tether.toml";
 /// Opens the dataset that `start` (absolute) belongs to.
 pub fn dataset(start: &Path) -> Result<Dataset> {
     let root = dataset_root(start)?;
-    let (vcs, oplog) = repository(&root)?.ok_or_else(|| no_repository(&root))?;
+    let Enclosing { vcs, oplog } = repository(&root)?.ok_or_else(|| no_repository(&root))?;
     let registry = backends::registry(Some(&root), None);
     let mut dataset = Dataset::open(Parts {
         root,
@@ -38,8 +38,16 @@ pub fn dataset(start: &Path) -> Result<Dataset> {
     Ok(dataset)
 }
 
-/// The repository that encloses `root`, and its operation log; `None` where there is none.
-pub fn repository(root: &Path) -> Result<Option<(Arc<dyn Vcs>, Arc<dyn OpLog>)>> {
+/// A repository, and where this checkout's head of the operation log is kept.
+pub struct Enclosing {
+    /// The repository.
+    pub vcs: Arc<dyn Vcs>,
+    /// The head of this checkout's operation log.
+    pub oplog: Arc<dyn OpLog>,
+}
+
+/// The repository that encloses `root`; `None` where there is none.
+pub fn repository(root: &Path) -> Result<Option<Enclosing>> {
     let Some(found) = find_repository(root)? else {
         return Ok(None);
     };
@@ -48,7 +56,10 @@ pub fn repository(root: &Path) -> Result<Option<(Arc<dyn Vcs>, Arc<dyn OpLog>)>>
     }
     let vcs = open_git(&found.root, None)?;
     let oplog = FileHeads::new(vcs.shared_dir(), &vcs.checkout_name());
-    Ok(Some((vcs, Arc::new(oplog))))
+    Ok(Some(Enclosing {
+        vcs,
+        oplog: Arc::new(oplog),
+    }))
 }
 
 fn open_git(root: &Path, git: Option<PathBuf>) -> Result<Arc<dyn Vcs>> {

@@ -318,3 +318,21 @@ fn a_commit_that_stands_without_its_record_ends_with_3() {
     assert_eq!(dir.git_status(), "");
     dir.tether(["verify", "--all-history"]).success();
 }
+
+/// Surprise 20: drift of a file that commit does not read is told, once it was seen.
+#[test]
+fn commit_tells_that_a_file_it_does_not_read_changed() {
+    let env = TestEnvironment::new();
+    let dir = env.committed();
+    dir.tether(["set", "raw", "--file", "immutable"]).success();
+    dir.tether(["commit", "-m", "immutable"]).success();
+    env.work_dir("raw").write("a.txt", "changed\n");
+    let _ = dir.tether(["status", "--snapshot"]).exits(1);
+    let output = dir.tether(["commit", "-m", "x"]);
+    assert!(output.stderr.contains("raw"), "{output}");
+    assert_snapshot!(output, @r"
+    nothing to commit (2 objects unchanged)
+    ------- stderr -------
+    note: raw: unchanged; not read, and the last snapshot failed: the immutable object changed since it was committed (to accept the change, `tether remove raw`, `tether add raw` again and commit; `tether set raw --file versioned` if it may change)
+    ");
+}

@@ -70,3 +70,28 @@ fn ops_marks_a_commit_that_left_history() {
         true
     );
 }
+
+#[test]
+fn an_unfinished_commit_is_told_by_ops_and_status() {
+    let env = TestEnvironment::new();
+    let dir = env.committed();
+    env.work_dir("code")
+        .git(["commit", "-q", "--allow-empty", "-m", "more"]);
+    let trace = env.root().join("trace");
+    let mut command = dir.command(["commit", "-m", "second", "--dry-run"]);
+    command.env("TETHER_TEST_TRACE_STEPS", &trace);
+    dir.run(command).success();
+    assert!(!trace.exists(), "a dry run takes no step");
+    let mut command = dir.command(["commit", "-m", "second"]);
+    command.env("TETHER_TEST_KILL_AT", "did.pin");
+    let killed = dir.run(command);
+    assert_ne!(killed.code, 0, "{killed}");
+    let ops = dir.tether(["ops", "-n", "1"]).success();
+    assert!(ops.stdout.contains("INCOMPLETE"), "{ops}");
+    assert_eq!(
+        dir.tether(["ops", "-n", "1", "--json"]).json()[0]["status"],
+        "started"
+    );
+    let status = dir.tether(["status"]).success();
+    assert!(status.stderr.starts_with("Warning: "), "{status}");
+}

@@ -4,7 +4,7 @@
 //! `P1` of 16, `O1` of 12, `L1` of 20: numbered in the order in which a test meets them.
 
 use std::collections::HashMap;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::path::Path;
 
 /// Names for ids, kept over a whole test.
@@ -99,7 +99,7 @@ impl Output {
             text.push_str(&names.normalise(&stderr));
         }
         if code != 0 {
-            text.push_str(&format!("[exit status: {code}]\n"));
+            let _ = writeln!(text, "[exit status: {code}]");
         }
         Self {
             code,
