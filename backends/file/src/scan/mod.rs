@@ -16,7 +16,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use rayon::iter::{IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use tether_engine::Error;
@@ -31,6 +30,9 @@ const PASSES: u32 = 6;
 
 /// Files from this size on are read first, the largest before the others, so that none is left for one thread at the end.
 const LARGE: u64 = 8 * 1024 * 1024;
+
+/// The least number of threads that read, where there is work for them: a disk or a network that is waited for is busier with many.
+const READERS: usize = 8;
 
 /// A finished scan.
 pub(crate) struct Scan {
@@ -242,27 +244,35 @@ impl PathBelow {
     }
 }
 
-/// Runs `read` over `places` on every thread; each takes the next place when it is done with one.
+/// Runs `read` over `places` on several threads; each takes the next place when it is done with one.
 fn each_in_turn(
     places: &[(u32, u32)],
     read: impl Fn(&(u32, u32), &mut PathBelow, &mut [u8]) -> Result<Hashed, Fault> + Sync,
 ) -> Vec<((u32, u32), Result<Hashed, Fault>)> {
-    let threads = rayon::current_num_threads().min(places.len());
     let next = AtomicUsize::new(0);
-    let parts: Vec<Vec<_>> = (0..threads)
-        .into_par_iter()
-        .with_max_len(1)
-        .map(|_| {
-            let mut buffer = vec![0; CHUNK];
-            let mut path = PathBelow::default();
-            let mut results = Vec::new();
-            while let Some(place) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
-                results.push((*place, read(place, &mut path, &mut buffer)));
+    let work = || {
+        let mut buffer = vec![0; CHUNK];
+        let mut path = PathBelow::default();
+        let mut results = Vec::new();
+        while let Some(place) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
+            results.push((*place, read(place, &mut path, &mut buffer)));
+        }
+        results
+    };
+    let threads = rayon::current_num_threads().max(READERS).min(places.len());
+    std::thread::scope(|scope| {
+        // A thread that cannot be had leaves its share to the others: this one goes on until nothing is left.
+        let spawn = |_| std::thread::Builder::new().spawn_scoped(scope, work).ok();
+        let others: Vec<_> = (1..threads).filter_map(spawn).collect();
+        let mut results = work();
+        for other in others {
+            match other.join() {
+                Ok(more) => results.extend(more),
+                Err(panic) => std::panic::resume_unwind(panic),
             }
-            results
-        })
-        .collect();
-    parts.into_iter().flatten().collect()
+        }
+        results
+    })
 }
 
 /// `root` and the bytes of a path below it.

@@ -85,13 +85,16 @@ fn touch_chmod_and_a_copy_are_no_change() {
     assert_eq!(folder.state(), before);
 }
 
-/// E37, P031: each round has a new process's view; rewrites fall into the tick of the hash all the time.
+/// E37, P031: each round has a new process's view; rewrites fall into the tick of the hash all the time. `TETHER_STRESS_ROUNDS` asks
+/// for more of them.
 #[test]
 fn racy_rewrites_are_always_seen() {
     let folder = Folder::new();
     let data = folder.data();
     fs::write(&data, "00000000").unwrap();
-    for round in 0..600_u32 {
+    let rounds: u32 =
+        std::env::var("TETHER_STRESS_ROUNDS").map_or(600, |rounds| rounds.parse().unwrap());
+    for round in 0..rounds {
         let content = format!("{round:08}");
         if round % 2 == 0 {
             fs::write(folder.path("t"), &content).unwrap();
