@@ -63,8 +63,8 @@ pub struct Dataset {
 impl Dataset {
     /// Opens the dataset at `parts.root`.
     ///
-    /// Refused with a `Config` error: no or an invalid `tether.toml`, another format version, and a per-checkout file that the VCS
-    /// tracks (checked before `secrets.toml` is read).
+    /// Refused with a `Config` error: no or an invalid `tether.toml`, another format version, symbolic links in the place of
+    /// tether's directories, and a per-checkout file that the VCS tracks (checked before `secrets.toml` is read).
     pub fn open(parts: Parts) -> Result<Self> {
         let root = canonical(&parts.root)?;
         let prefix = prefix_below(&root, &canonical(parts.vcs.workdir())?)?;
@@ -78,6 +78,7 @@ impl Dataset {
             secrets: Secrets::default(),
             warnings: Vec::new(),
         };
+        dataset.refuse_links()?;
         dataset.refuse_tracked()?;
         let (secrets, warning) = Secrets::load(&dataset.tether_path("secrets.toml"))?;
         dataset.secrets = secrets;
@@ -241,6 +242,19 @@ impl Dataset {
     /// The root.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// A clone can bring links; what tether writes must stay below `.tether/`.
+    fn refuse_links(&self) -> Result<()> {
+        for name in ["", "objects", "listings", "cache"] {
+            let path = self.tether_path(name);
+            // Without the slash that an empty name leaves, which would follow the link.
+            let path: PathBuf = path.components().collect();
+            if std::fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_symlink()) {
+                return Err(files::symlink(&path));
+            }
+        }
+        Ok(())
     }
 
     fn refuse_tracked(&self) -> Result<()> {

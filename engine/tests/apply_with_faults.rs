@@ -7,11 +7,15 @@
 mod common;
 
 use common::{Fixture, Trouble, delete_tag, key, keys, options, tags, write};
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use tether_engine::apply;
 use tether_engine::backend::Registry;
+use tether_engine::dataset::{Dataset, Parts};
 use tether_engine::error::ErrorKind;
 use tether_engine::manifest::{FileMode, PinMode, Policy};
+use tether_engine::oplog::FileHeads;
 use tether_engine::plan::Plan;
 use tether_engine::plan::commit::CommitOptions;
 use tether_engine::state::{Locator, State};
@@ -716,6 +720,69 @@ async fn objects_of_a_kind_this_build_lacks_stay_as_committed() {
     assert_eq!(error.message(), "there is no backend kind \"future\"");
 }
 
+fn open(fixture: &Fixture) -> tether_engine::Result<Dataset> {
+    Dataset::open(Parts {
+        root: fixture.root(),
+        vcs: Arc::clone(&fixture.vcs) as _,
+        oplog: Arc::new(FileHeads::new(fixture.dir.path(), "main")),
+        registry: Registry::new(),
+    })
+}
+
+/// The guide's security model, 'Write outside `.tether/`': a clone can bring links, and none is followed.
+#[test]
+fn links_in_the_place_of_tethers_own_directories_are_refused() {
+    for place in [".tether", ".tether/objects", ".tether/listings"] {
+        let fixture = Fixture::new();
+        let elsewhere = fixture.dir.path().join("elsewhere");
+        std::fs::create_dir(&elsewhere).unwrap();
+        let path = fixture.path(place);
+        if path.exists() {
+            std::fs::remove_dir_all(&path).unwrap();
+        }
+        std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
+        let error = open(&fixture).map(drop).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Config, "{place}");
+        assert!(
+            error.message().ends_with(&format!(
+                "/ds/{place} is a symbolic link, which tether does not follow there"
+            )),
+            "{error}"
+        );
+    }
+    let fixture = Fixture::new();
+    for name in ["group", "key.toml"] {
+        let path = fixture.path(".tether/objects").join(name);
+        std::os::unix::fs::symlink("/etc/passwd", &path).unwrap();
+        let error = fixture.dataset().manifests().unwrap_err();
+        assert!(error.message().contains("is a symbolic link"), "{error}");
+        std::fs::remove_file(&path).unwrap();
+    }
+}
+
+/// P022: files whose place is no key are named; files that are no manifests do not count.
+#[test]
+fn a_manifest_at_a_place_that_is_no_key_is_named() {
+    let fixture = Fixture::new();
+    for name in [".toml", "C:.toml", "a\\b.toml"] {
+        let path = fixture.path(".tether/objects").join(name);
+        std::fs::write(&path, "key = \"x\"").unwrap();
+        let error = fixture.dataset().manifests().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Config, "{name}");
+        assert!(
+            error
+                .message()
+                .ends_with("stands at a place that is no object's"),
+            "{error}"
+        );
+        std::fs::remove_file(&path).unwrap();
+    }
+    for name in ["README", ".tether-tmp-1", "x.toml.orig"] {
+        std::fs::write(fixture.path(".tether/objects").join(name), "").unwrap();
+    }
+    assert!(fixture.dataset().manifests().unwrap().is_empty());
+}
+
 /// P023: a tracked per-checkout file is refused when the dataset is opened, before secrets are read.
 #[test]
 fn a_tracked_per_checkout_file_is_refused_before_secrets_are_read() {
@@ -724,15 +791,7 @@ fn a_tracked_per_checkout_file_is_refused_before_secrets_are_read() {
         let path = format!(".tether/{name}");
         std::fs::write(fixture.path(".tether/secrets.toml"), "not = [toml").unwrap();
         fixture.vcs.track(&path);
-        let Err(error) = tether_engine::dataset::Dataset::open(tether_engine::dataset::Parts {
-            root: fixture.root(),
-            vcs: std::sync::Arc::clone(&fixture.vcs) as _,
-            oplog: std::sync::Arc::new(tether_engine::oplog::FileHeads::new(
-                fixture.dir.path(),
-                "main",
-            )),
-            registry: Registry::new(),
-        }) else {
+        let Err(error) = open(&fixture) else {
             panic!("{name} was accepted");
         };
         assert_eq!(error.kind(), ErrorKind::Config);

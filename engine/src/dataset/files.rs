@@ -142,22 +142,27 @@ fn walk(dir: &Path, below: &str, found: &mut Vec<(String, PathBuf)>) -> Result<(
             .map_err(|error| Error::io("look at", &entry.path(), error))?;
         let name = entry.file_name();
         let text = name.to_str();
+        if kind.is_symlink() {
+            return Err(symlink(&entry.path()));
+        }
         if kind.is_dir() {
             let name = text.ok_or_else(|| odd_name(&entry.path()))?;
             walk(&entry.path(), &join(below, name), found)?;
         } else if name.as_encoded_bytes().ends_with(b".toml") {
             let name = text.ok_or_else(|| odd_name(&entry.path()))?;
-            if kind.is_symlink() {
-                return Err(Error::config(format!(
-                    "the manifest {} is a symbolic link",
-                    entry.path().display()
-                ))
-                .with_hint("replace it with the file itself"));
-            }
             found.push((join(below, name), entry.path()));
         }
     }
     Ok(())
+}
+
+/// A link in a place that a clone brings: followed, it would have tether read and write outside the checkout.
+pub(super) fn symlink(path: &Path) -> Error {
+    Error::config(format!(
+        "{} is a symbolic link, which tether does not follow there",
+        path.display()
+    ))
+    .with_hint("replace the link with what it points at, or remove it")
 }
 
 fn join(below: &str, name: &str) -> String {
