@@ -145,3 +145,63 @@ fn only_the_root_package_and_tests_name_backends() {
         );
     }
 }
+
+/// DESIGN, 'Build and test': start-up is part of every command, and a binary at a fixed address has nothing to relocate.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_binary_is_linked_at_a_fixed_address() {
+    let binary = std::fs::read(env!("CARGO_BIN_EXE_tether")).unwrap();
+    assert_eq!(&binary[..4], b"\x7fELF");
+    let kind = u16::from_ne_bytes([binary[16], binary[17]]);
+    let (fixed, relocatable) = (2, 3);
+    assert_ne!(kind, relocatable, "build.rs passes -no-pie to the linker");
+    assert_eq!(kind, fixed);
+}
+
+/// What the engine's closure holds, not only what it names.
+#[test]
+fn nothing_below_the_engine_is_a_repository_a_store_or_a_command_line() {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let output = Command::new(cargo)
+        .args(["tree", "--offline", "--package", "tether-engine"])
+        .args([
+            "--edges",
+            "normal,build",
+            "--prefix",
+            "none",
+            "--format",
+            "{p}",
+        ])
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")))
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let tree = String::from_utf8(output.stdout).unwrap();
+    let packages: BTreeSet<&str> = tree
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    assert!(
+        packages.contains("tether-engine") && packages.contains("blake2"),
+        "{tree}"
+    );
+    for package in packages {
+        let forbidden = [
+            "gix",
+            "clap",
+            "jj-",
+            "object_store",
+            "sqlx",
+            "reqwest",
+            "hyper",
+        ];
+        assert!(
+            !forbidden.iter().any(|start| package.starts_with(start)),
+            "tether-engine brings in {package}"
+        );
+    }
+}
