@@ -28,6 +28,9 @@ const PER_CHECKOUT: [&str; 3] = [
     ".tether/ops.jsonl",
 ];
 
+/// Manifests that cannot be read: their key, where the file's place is one, and why.
+pub type Unreadable = Vec<(Option<ObjectKey>, Error)>;
+
 /// What opening a dataset needs from outside.
 pub struct Parts {
     /// The directory that holds `tether.toml`.
@@ -111,7 +114,7 @@ impl Dataset {
     }
 
     /// [`Dataset::manifests`], with the manifests that cannot be read beside the others: their key, where the file's place is one.
-    pub fn manifests_tolerant(&self) -> Result<(Manifests, Vec<(Option<ObjectKey>, Error)>)> {
+    pub fn manifests_tolerant(&self) -> Result<(Manifests, Unreadable)> {
         files::manifests_tolerant(&self.tether_path("objects"))
     }
 
