@@ -10,7 +10,7 @@ use tether_engine::config::Config;
 use tether_engine::dataset::{Dataset, Parts};
 use tether_engine::oplog::{FileHeads, OpLog};
 use tether_engine::vcs::Vcs;
-use tether_engine::{Error, Result, fsutil};
+use tether_engine::{Error, Result, fsutil, json};
 use tether_git_fallback::GitVcs;
 
 use crate::backends;
@@ -55,11 +55,26 @@ pub fn repository(root: &Path) -> Result<Option<Enclosing>> {
         return Err(no_jj(&found, root));
     }
     let vcs = open_git(&found.root, None)?;
-    let oplog = FileHeads::new(vcs.shared_dir(), &vcs.checkout_name());
+    let oplog = FileHeads::new(vcs.shared_dir(), &log_name(&*vcs, root));
     Ok(Some(Enclosing {
         vcs,
         oplog: Arc::new(oplog),
     }))
+}
+
+/// The name of a dataset's operation log in a checkout. Each dataset of a repository has its own: one must not follow the views of
+/// another.
+fn log_name(vcs: &dyn Vcs, root: &Path) -> String {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let (root, workdir) = (real(root), real(vcs.workdir()));
+    let checkout = vcs.checkout_name();
+    match root.strip_prefix(&workdir) {
+        Ok(below) if !below.as_os_str().is_empty() => {
+            let digest = json::hash(8, [below.as_os_str().as_encoded_bytes()]);
+            format!("{checkout}.{digest}")
+        }
+        _ => checkout,
+    }
 }
 
 fn open_git(root: &Path, git: Option<PathBuf>) -> Result<Arc<dyn Vcs>> {

@@ -63,6 +63,12 @@ pub async fn add(
     waiting: Waiting<'_>,
 ) -> Result<AddReport> {
     let (mut manifest, derived) = locator::manifest(dataset, cwd, options)?;
+    let reach = if options.create {
+        edit::Reach::Stores
+    } else {
+        edit::Reach::Checkout
+    };
+    let mut editor = edit::Editor::begin(dataset, "add", reach, waiting).await?;
     checks::key_is_free(dataset, &manifest.key, derived)?;
     let (backend, store) = dataset.store_of(&manifest)?;
     let named = |error: Error| error.for_object(&manifest.key, &manifest.kind);
@@ -76,21 +82,15 @@ pub async fn add(
         notes: checks::notes(&*backend, &store, options.create),
     };
     if options.create {
-        report.created = Some(create::add(dataset, &mut manifest, derived, waiting).await?);
+        let created = create::add(editor, &mut manifest, &*backend, &store);
+        report.created = Some(created.await?);
         return Ok(report);
     }
     checks::store_is_there(&*backend, &store)
         .await
         .map_err(named)?;
-    let mut session = edit::Editor::begin(dataset, "add", edit::Reach::Checkout, waiting).await?;
-    // Another command may have taken the key meanwhile.
-    checks::key_is_free(dataset, &manifest.key, derived)?;
-    let key = manifest.key.as_str();
-    session.apply(
-        vec![edit::Edit::write(dataset, &manifest)?],
-        json!({ "key": key }),
-        |_| {},
-    )?;
+    let edits = vec![edit::Edit::write(dataset, &manifest)?];
+    editor.apply(edits, json!({ "key": manifest.key }), |_| {})?;
     Ok(report)
 }
 

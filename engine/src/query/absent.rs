@@ -37,16 +37,11 @@ pub(super) fn warnings(
     if missing.is_empty() {
         return Ok(Vec::new());
     }
-    let paths: Vec<String> = missing
-        .iter()
-        .map(|key| dataset.manifest_repo_path(key))
-        .collect();
-    let left_out: BTreeSet<String> = dataset.vcs.left_out(&paths)?.into_iter().collect();
+    let left_out = left_out(dataset, missing.iter().copied())?;
     let removed = recent.removed();
     let lost = missing
         .iter()
-        .zip(&paths)
-        .filter(|(key, path)| !left_out.contains(*path) && !removed.contains(key.as_str()))
+        .filter(|key| !left_out.contains(**key) && !removed.contains(key.as_str()))
         .count();
     let mut warnings = Vec::new();
     if !left_out.is_empty() {
@@ -65,6 +60,28 @@ pub(super) fn warnings(
         ));
     }
     Ok(warnings)
+}
+
+/// Which of the objects have a manifest that the VCS left out of the working copy on purpose.
+pub(super) fn left_out<'a>(
+    dataset: &Dataset,
+    keys: impl IntoIterator<Item = &'a ObjectKey>,
+) -> Result<BTreeSet<ObjectKey>> {
+    let keys: Vec<&ObjectKey> = keys.into_iter().collect();
+    if keys.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let paths: Vec<String> = keys
+        .iter()
+        .map(|key| dataset.manifest_repo_path(key))
+        .collect();
+    let left_out: BTreeSet<String> = dataset.vcs.left_out(&paths)?.into_iter().collect();
+    Ok(keys
+        .into_iter()
+        .zip(&paths)
+        .filter(|(_, path)| left_out.contains(*path))
+        .map(|(key, _)| key.clone())
+        .collect())
 }
 
 fn suspicious(workspace: &Workspace, present: &BTreeSet<ObjectKey>) -> bool {

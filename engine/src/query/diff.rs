@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::reason;
+use super::{absent, reason};
 use crate::backend::{Capability, ObjectDiff};
 use crate::dataset::Dataset;
 use crate::error::Result;
@@ -30,7 +30,10 @@ pub struct DiffOptions {
 /// Compares manifests, and with `content` the objects' insides. One row per object that either side has, by key.
 pub async fn diff(dataset: &Dataset, options: &DiffOptions) -> Result<Vec<DiffRow>> {
     let a = Side::of(dataset, options.rev_a.as_deref(), Default::LastCommit)?;
-    let b = Side::of(dataset, options.rev_b.as_deref(), Default::WorkingTree)?;
+    let mut b = Side::of(dataset, options.rev_b.as_deref(), Default::WorkingTree)?;
+    if b.commit.is_none() {
+        add_left_out(dataset, &mut b.manifests)?;
+    }
     let known: BTreeSet<&ObjectKey> = a.manifests.keys().chain(b.manifests.keys()).collect();
     let keys = options.keys.resolve(known)?;
     let mut rows: Vec<DiffRow> = keys
@@ -72,6 +75,18 @@ impl Side {
             commit,
         })
     }
+}
+
+/// Adds the committed manifests that a sparse checkout leaves out of the working tree: they are not removed.
+fn add_left_out(dataset: &Dataset, manifests: &mut Manifests) -> Result<()> {
+    let committed = dataset.committed(dataset.vcs.position()?.head.as_ref())?;
+    let missing = committed.keys().filter(|key| !manifests.contains_key(*key));
+    let left_out = absent::left_out(dataset, missing)?;
+    let kept = committed
+        .into_iter()
+        .filter(|(key, _)| left_out.contains(key));
+    manifests.extend(kept);
+    Ok(())
 }
 
 fn row(dataset: &Dataset, key: &ObjectKey, a: Option<&Manifest>, b: Option<&Manifest>) -> DiffRow {

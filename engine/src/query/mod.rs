@@ -35,13 +35,21 @@ pub(crate) fn no_object(key: &str) -> Error {
         .with_hint("`tether status` lists the objects of this dataset")
 }
 
-/// One manifest of the working tree, without reading the others.
+/// One manifest of the working tree, without reading the others. One that a sparse checkout leaves out is as committed.
 pub(crate) fn manifest_of(dataset: &Dataset, key: &str) -> Result<Manifest> {
     // What is no key is no object's name either.
     let key: ObjectKey = key.parse().map_err(|_| no_object(key))?;
     let path = dataset.tether_path(&key.manifest_path());
-    let text = fsutil::read_regular(&path)?.ok_or_else(|| no_object(key.as_str()))?;
-    Manifest::parse(&key, &text)
+    if let Some(text) = fsutil::read_regular(&path)? {
+        return Manifest::parse(&key, &text);
+    }
+    let left_out = absent::left_out(dataset, [&key])?.contains(&key);
+    let head = dataset.vcs.position()?.head.filter(|_| left_out);
+    let committed = head.map(|head| manifest_at(dataset, &head, &key));
+    committed
+        .transpose()?
+        .flatten()
+        .ok_or_else(|| no_object(key.as_str()))
 }
 
 /// The commit a revision names; an empty one is refused, for `-r "$UNSET"` must not mean anything.

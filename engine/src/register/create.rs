@@ -4,8 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::edit::{Edit, Editor, Reach, undo};
-use super::{Waiting, checks};
+use super::edit::{Edit, Editor, undo};
 use crate::apply::publish::Record;
 use crate::backend::{Backend, Capability, Expected, Move, Source, Store};
 use crate::clock;
@@ -23,22 +22,20 @@ const FORK: &str = "fork";
 
 /// Makes the store and registers it; where it is. After an error the store is gone again, unless somebody wrote to it.
 pub(super) async fn add(
-    dataset: &Dataset,
+    mut editor: Editor<'_>,
     manifest: &mut Manifest,
-    derived: bool,
-    waiting: Waiting<'_>,
+    backend: &dyn Backend,
+    store: &Store,
 ) -> Result<String> {
-    let (backend, store) = dataset.store_of(manifest)?;
+    let dataset = editor.dataset;
     let named = |error: Error| error.for_object(&manifest.key, &manifest.kind);
-    if !backend.effective(&store).has(Capability::Create) {
+    if !backend.effective(store).has(Capability::Create) {
         let error = backend.unsupported("cannot be created empty");
         return Err(named(error.with_hint(
             "make it with its own tools, then `tether add` it without --create",
         )));
     }
     let identity = backend.identity(&store.locator).map_err(named)?;
-    let mut editor = Editor::begin(dataset, "add", Reach::Stores, waiting).await?;
-    checks::key_is_free(dataset, &manifest.key, derived)?;
     let entry = StoreEntry {
         dataset_id: dataset.config.dataset.clone(),
         kind: manifest.kind.clone(),
@@ -54,10 +51,10 @@ pub(super) async fn add(
     let mut journal = editor.journal(&mut record, &edits)?;
     let made = Making {
         dataset,
-        backend: &*backend,
-        store: &store,
+        backend,
+        store,
         entry: &entry,
-        bookmark: fork_bookmark(dataset, &editor, &*backend, &store),
+        bookmark: fork_bookmark(dataset, &editor, backend, store),
     };
     let created = made.create(&mut journal).await;
     let finished = created.map_err(named).and_then(|(state, fork)| {
@@ -79,7 +76,7 @@ pub(super) async fn add(
         return Err(error);
     }
     journal.done()?;
-    Ok(place(&store))
+    Ok(place(store))
 }
 
 /// The bookmark whose branch is forked at once: any but the trunk, for kinds with branches.

@@ -89,18 +89,17 @@ impl<'a> Editor<'a> {
             }
             recover::recover(dataset).await?;
         }
-        let mut workspace = dataset.workspace()?;
-        publish::adopt_foreign(dataset, &mut workspace)?;
         Ok(Self {
             dataset,
-            workspace,
+            workspace: dataset.workspace()?,
             command,
             _session: session,
         })
     }
 
     /// Opens the journal of an operation that replaces what `edits` replace.
-    pub(super) fn journal(&self, record: &mut Record, edits: &[Edit]) -> Result<Journal> {
+    pub(super) fn journal(&mut self, record: &mut Record, edits: &[Edit]) -> Result<Journal> {
+        publish::adopt_foreign(self.dataset, &mut self.workspace)?;
         record.pre = pre(edits, &self.workspace);
         Journal::begin(
             self.dataset.vcs.shared_dir(),
