@@ -19,7 +19,7 @@ use tether_engine::backend::Registry;
 use tether_engine::dataset::{Dataset, Parts};
 use tether_engine::id::{DatasetId, OpId};
 use tether_engine::index::Indexes;
-use tether_engine::key::Selection;
+use tether_engine::key::{ObjectKey, Selection};
 use tether_engine::manifest::{FileMode, Origin, PinMode};
 use tether_engine::oplog::{FileHeads, Journal, OpLog};
 use tether_engine::register::{self, AddOptions};
@@ -282,7 +282,7 @@ async fn awkward_keys_are_files_of_their_own() {
             .await
             .unwrap();
         assert_eq!(fixture.manifest(key).key.as_str(), key);
-        register::remove(&real(&fixture), &tether_key(key), &mut |_| {})
+        register::remove(&real(&fixture), &common::key(key), &mut |_| {})
             .await
             .unwrap();
         assert_eq!(fixture.read(&format!(".tether/objects/{key}.toml")), None);
@@ -294,10 +294,6 @@ async fn awkward_keys_are_files_of_their_own() {
             .count(),
         0
     );
-}
-
-fn tether_key(text: &str) -> tether_engine::key::ObjectKey {
-    key(text)
 }
 
 /// Surprise 11, P004, P022: refused by a sentence, and nothing is changed.
@@ -524,7 +520,7 @@ async fn set_changes_policies_in_place_and_says_what_was() {
         report
             .changed
             .keys()
-            .map(|key| key.as_str())
+            .map(ObjectKey::as_str)
             .collect::<Vec<_>>(),
         ["a", "b"]
     );

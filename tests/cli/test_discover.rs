@@ -183,3 +183,36 @@ fn git_variables_of_a_hook_do_not_lead_elsewhere() {
     assert_eq!(code.git(["log", "--format=%H", "main"]), before);
     assert!(!elsewhere("i").exists() && !elsewhere("o").exists());
 }
+
+/// Two datasets of one repository: what one does is not in the other's log, and its checkout does not follow the other's.
+#[test]
+fn datasets_of_one_repository_keep_to_themselves() {
+    let env = TestEnvironment::new();
+    let repo = env.git_repo("repo");
+    env.work_dir("raw").write("a.txt", "one\n");
+    let (one, two) = (repo.dir("one"), repo.dir("two"));
+    for dir in [&one, &two] {
+        dir.tether(["init"]).success();
+    }
+    one.tether(["add", "only", "../../raw", "--kind", "file"])
+        .success();
+    one.tether(["commit", "-m", "one"]).success();
+    two.tether(["add", "other", "../../raw", "--kind", "file"])
+        .success();
+    two.tether(["commit", "-m", "two"]).success();
+    let ops = |dir: &crate::common::WorkDir<'_>| {
+        let rows = dir.tether(["ops", "--json"]).success().json();
+        let rows = rows.as_array().unwrap().clone();
+        let commands = rows.iter().map(|row| row["command"].as_str().unwrap());
+        commands.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(ops(&one), ["commit", "add"]);
+    assert_eq!(ops(&two), ["commit", "add"]);
+    for (dir, key) in [(&one, "only"), (&two, "other")] {
+        let status = dir.tether(["status", "--json"]).success().json();
+        assert_eq!(status["objects"].as_array().unwrap().len(), 1);
+        assert_eq!(status["objects"][0]["key"], key);
+        assert_eq!(status["bookmark"], "main");
+        assert_eq!(status["vcs_drift"].as_array().unwrap().len(), 0);
+    }
+}
