@@ -226,8 +226,12 @@ impl Dataset {
         workspace.view.bookmark.as_ref() == Some(&self.config.trunk)
     }
 
-    /// Keys whose committed state is another than this checkout's working refs correspond to.
+    /// Keys whose committed state is another than this checkout's working refs correspond to. None on the trunk: its working refs are
+    /// the upstream branches, which were never forked.
     pub fn stale_keys(&self, manifests: &Manifests, workspace: &Workspace) -> Vec<ObjectKey> {
+        if self.on_trunk(workspace) {
+            return Vec::new();
+        }
         let bases = workspace.view.base_states.iter();
         let stale = bases.filter(|(key, base)| {
             let Some(manifest) = manifests.get(*key) else {

@@ -613,6 +613,10 @@ fn a_stale_checkout_is_refused_whatever_is_selected() {
         .put(&mut world);
     Object::new("raw", OBSERVED).now(1).put(&mut world);
     world.workspace.view.base_states.insert(key("code"), at(1));
+    // The trunk's branches are upstream's: nothing was forked that could be stale.
+    assert!(plan(&world, &options()).is_ok());
+    world.workspace.view.bookmark = Some(bookmark("f"));
+    world.position.bookmarks = vec![bookmark("f")];
     for options in [options(), selecting(&["raw"])] {
         let error = refusal(&world, &options);
         assert_eq!(error.kind(), ErrorKind::StaleWorkingCopy);

@@ -333,6 +333,9 @@ async fn staleness_names_its_keys() {
     let other = write(&system, "main", "elsewhere");
     workspace.view.base_states.insert(common::key("mem"), other);
     fixture.write_workspace(&workspace);
+    // The trunk's branches are upstream's: nothing was forked that could be stale.
+    assert!(!report(&fixture, None).await.stale);
+    move_to_bookmark(&fixture, "f");
     fixture.add_shelf("unrelated");
     let stale = report(&fixture, None).await;
     assert!(stale.stale);
@@ -382,6 +385,35 @@ async fn a_bookmark_that_the_vcs_changed_is_told_with_the_way_back() {
     told(&["'gone' is gone and 'other' sits", "`tether new other`"]).await;
     fixture.vcs.switch(None);
     told(&["'gone' no longer exists", "`tether new -b gone`"]).await;
+}
+
+/// The commit under a bookmark is another than its branches were forked from.
+#[tokio::test]
+async fn a_bookmark_that_was_moved_is_told_with_the_objects() {
+    let fixture = Fixture::new();
+    let system = fixture.add_memory("mem");
+    let first = commit(&fixture, "one").await;
+    write(&system, "main", "two");
+    commit(&fixture, "two").await;
+    let mut workspace = fixture.workspace();
+    let mem = common::key("mem");
+    let committed = fixture.manifest("mem").state.unwrap();
+    workspace.view.base_states.insert(mem.clone(), committed);
+    workspace
+        .view
+        .working_refs
+        .insert(mem, "main".parse().unwrap());
+    fixture.write_workspace(&workspace);
+    assert!(report(&fixture, None).await.bookmark_drift.is_empty());
+    let id = tether_engine::id::CommitId::new(first.clone());
+    fixture.vcs.reset(Some(id));
+    let drift = report(&fixture, None).await.bookmark_drift;
+    assert_eq!(drift.len(), 1, "{drift:?}");
+    let expected = format!("bookmark 'main' was moved to {}: its commit", &first[..12]);
+    assert!(
+        drift[0].starts_with(&expected) && drift[0].contains("of mem hold"),
+        "{drift:?}"
+    );
 }
 
 /// Surprise 25: the warning is about commits since the last one that stands, and ends with the next.
@@ -809,6 +841,58 @@ async fn open_off_the_trunk_writes_only_to_the_bookmarks_own_branch() {
         !there.read_only && there.address.ends_with(branch.as_str()),
         "{}",
         there.address
+    );
+}
+
+/// Guide: 'The first commit pins that state, `open` reads it'.
+#[tokio::test]
+async fn an_object_at_an_older_state_opens_there_until_it_has_a_branch() {
+    let fixture = Fixture::new();
+    let name = format!("{}-old", fixture.name);
+    let locator = tether_backend_memory::new_system(&name);
+    let old = write(&name, "main", "one");
+    let old = old.str("snapshot_id").unwrap().to_owned();
+    write(&name, "main", "two");
+    fixture.add(
+        "old",
+        "memory",
+        locator.with("at", old.as_str()),
+        Policy::default(),
+    );
+    let run = |writable| {
+        let dataset = real(&fixture);
+        let options = OpenOptions {
+            rev: None,
+            writable,
+        };
+        async move { open(&dataset, "old", &options).await }
+    };
+    let before = run(None).await.unwrap();
+    assert!(
+        before.read_only && before.address.ends_with(&old),
+        "{}",
+        before.address
+    );
+    commit(&fixture, "base").await;
+    let pinned = run(None).await.unwrap();
+    assert!(
+        pinned.read_only && pinned.address.contains("tether.0a1b2c3d."),
+        "{}",
+        pinned.address
+    );
+    let error = run(Some(true)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::StaleWorkingCopy);
+    assert!(error.hint().unwrap().contains("tether new main"));
+
+    let mut workspace = fixture.workspace();
+    let main = "main".parse().unwrap();
+    workspace.view.working_refs.insert(common::key("old"), main);
+    fixture.write_workspace(&workspace);
+    let branch = run(None).await.unwrap();
+    assert!(
+        !branch.read_only && branch.address.ends_with("main"),
+        "{}",
+        branch.address
     );
 }
 

@@ -54,7 +54,7 @@ fn left(bookmark: &BookmarkName, position: &Position, exists: bool) -> String {
     }
 }
 
-/// Off the trunk: the commit the bookmark is at records other states than the bookmark's branches were forked from.
+/// The commit the bookmark is at records other states than the checkout's branches correspond to.
 fn moved(
     dataset: &Dataset,
     workspace: &Workspace,
@@ -62,10 +62,11 @@ fn moved(
     bookmark: &BookmarkName,
 ) -> Result<Option<String>> {
     let view = &workspace.view;
-    let (false, Some(head)) = (
-        dataset.on_trunk(workspace) || view.working_refs.is_empty(),
-        &position.head,
-    ) else {
+    let Some(head) = position
+        .head
+        .as_ref()
+        .filter(|_| !view.working_refs.is_empty())
+    else {
         return Ok(None);
     };
     let mut keys = Vec::new();

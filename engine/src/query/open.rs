@@ -67,7 +67,9 @@ async fn open_here(dataset: &Dataset, key: &str, writable: Option<bool>) -> Resu
     let workspace = dataset.workspace()?;
     let (backend, mut store) = dataset.store_of(&manifest)?;
     let can_fork = backend.effective(&store).has(Capability::Fork);
-    let writable = writable.unwrap_or(can_fork);
+    // An object registered at an older state stays there until a `pull` or a `new` gives it a branch.
+    let has_branch = can_fork && !is_at_a_state(dataset, &manifest, &workspace);
+    let writable = writable.unwrap_or(has_branch);
     let target = if writable {
         if !can_fork {
             return Err(not_writable(&manifest));
@@ -80,6 +82,12 @@ async fn open_here(dataset: &Dataset, key: &str, writable: Option<bool>) -> Resu
     address(&*backend, &store, &manifest, &target, writable).await
 }
 
+/// Whether the object's position on the trunk is a state, and no branch.
+fn is_at_a_state(dataset: &Dataset, manifest: &Manifest, workspace: &Workspace) -> bool {
+    let has_ref = workspace.view.working_refs.contains_key(&manifest.key);
+    dataset.on_trunk(workspace) && !has_ref && manifest.locator.get("at").is_some()
+}
+
 /// The branch that writes go to.
 fn writable_target(
     dataset: &Dataset,
@@ -88,6 +96,17 @@ fn writable_target(
     store: &mut Store,
 ) -> Result<Target> {
     let (key, view) = (&manifest.key, &workspace.view);
+    if is_at_a_state(dataset, manifest, workspace) {
+        let trunk = &dataset.config.trunk;
+        return Err(Error::new(
+            ErrorKind::StaleWorkingCopy,
+            "it is at an older state of its branch (`at`), which nothing writes to",
+        )
+        .for_object(key, &manifest.kind)
+        .with_hint(format!(
+            "`tether new {trunk}` gives it its upstream branch, `tether open {key} --read-only` reads it"
+        )));
+    }
     if dataset.on_trunk(workspace) {
         // The upstream branch itself, also for an object that was registered at an older state of it.
         store.locator.0.shift_remove("at");

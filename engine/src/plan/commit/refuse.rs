@@ -45,6 +45,10 @@ pub(super) fn position(world: &World) -> Result<()> {
 
 /// Refuses a checkout whose working branches were forked from states that are no longer the committed ones.
 pub(super) fn stale_checkout(world: &World) -> Result<()> {
+    // On the trunk the working refs are the upstream branches, which were never forked.
+    if world.workspace.view.bookmark.as_ref() == Some(&world.config.trunk) {
+        return Ok(());
+    }
     let stale: Vec<&ObjectKey> = world
         .workspace
         .view
