@@ -6,7 +6,8 @@
 
 mod common;
 
-use common::{Fixture, Trouble, delete_tag, key, keys, options, tags, write};
+use common::vcs::Trouble;
+use common::{Fixture, delete_tag, key, keys, options, tags, write};
 use std::sync::Arc;
 
 use serde_json::{Value, json};

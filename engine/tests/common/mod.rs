@@ -11,7 +11,7 @@
 )]
 
 mod stores;
-mod vcs;
+pub(crate) mod vcs;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -36,11 +36,6 @@ use tether_engine::{Error, apply};
 
 pub(crate) use stores::{Faults, Faulty, Shelf};
 pub(crate) use vcs::FakeVcs;
-#[allow(
-    unused_imports,
-    reason = "each test binary uses its part of what they share"
-)]
-pub(crate) use vcs::Trouble;
 
 /// The dataset id of every test dataset.
 pub(crate) const DATASET: &str = "0a1b2c3d";
