@@ -1,0 +1,166 @@
+//! A folder with stores and a dataset, and the two programs that work on it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// The dataset id every fixture uses, so that pins compare.
+pub const ID: &str = "0a1b2c3d";
+
+/// Which program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// The binary of this workspace.
+    Ours,
+    /// The Python package.
+    Package,
+}
+
+/// One folder: `code` (git), `raw` (directory), `counts.csv`, and the dataset `ds` in a plain git repository.
+pub struct Fixture {
+    dir: tempfile::TempDir,
+    package: PathBuf,
+}
+
+impl Fixture {
+    /// The stores and an empty repository `ds`; `None` when the package is not at hand (and not required).
+    pub fn new() -> Option<Self> {
+        let Some(package) = std::env::var_os("TETHER_ORACLE") else {
+            assert!(
+                std::env::var_os("TETHER_REQUIRE_ORACLE").is_none(),
+                "TETHER_REQUIRE_ORACLE is set, but TETHER_ORACLE names no executable"
+            );
+            eprintln!("skipped: TETHER_ORACLE is not set (dev/test installs the package and sets it)");
+            return None;
+        };
+        let dir = tempfile::tempdir().unwrap();
+        let fixture = Self { dir, package: package.into() };
+        std::fs::write(
+            fixture.path("gitconfig"),
+            "[user]\n\tname = Interop\n\temail = interop@example.org\n[init]\n\tdefaultBranch = main\n",
+        )
+        .unwrap();
+        for name in ["ds", "code"] {
+            std::fs::create_dir(fixture.path(name)).unwrap();
+            fixture.git(name, &["init", "-q", "-b", "main"]);
+        }
+        fixture.write("code/a.py", "print(1)\n");
+        fixture.git("code", &["add", "-A"]);
+        fixture.git("code", &["commit", "-q", "-m", "first"]);
+        fixture.write("raw/well_0.tif", "zero");
+        fixture.write("raw/sub/données.csv", "a,b\n");
+        fixture.write("raw/日本/😀 (1).bin", "x");
+        fixture.write("counts.csv", "plate,count\n1,17\n");
+        std::os::unix::fs::symlink("nowhere", fixture.path("raw/dangling")).unwrap();
+        std::os::unix::fs::symlink("well_0.tif", fixture.path("raw/link.tif")).unwrap();
+        Some(fixture)
+    }
+
+    /// A path below the folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().canonicalize().unwrap().join(name)
+    }
+
+    /// Writes a file below the folder.
+    pub fn write(&self, name: &str, content: &str) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+
+    fn command(&self, program: &Path, cwd: &str) -> Command {
+        let mut command = Command::new(program);
+        command
+            .current_dir(self.path(cwd))
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.dir.path())
+            .env("GIT_CONFIG_GLOBAL", self.path("gitconfig"))
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("PYTHONWARNINGS", "ignore")
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs git in a directory below the folder and returns what it printed.
+    pub fn git(&self, cwd: &str, args: &[&str]) -> String {
+        let output = self.command(Path::new("git"), cwd).args(args).output().unwrap();
+        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Runs one of the programs in the dataset, whatever its exit code.
+    pub fn run(&self, program: Program, args: &[&str]) -> Output {
+        let executable = match program {
+            Program::Ours => Path::new(env!("CARGO_BIN_EXE_tether")),
+            Program::Package => &self.package,
+        };
+        self.command(executable, "ds").args(args).output().unwrap()
+    }
+
+    /// Runs one of the programs in the dataset; it must succeed.
+    pub fn ok(&self, program: Program, args: &[&str]) -> String {
+        let output = self.run(program, args);
+        assert!(
+            output.status.success(),
+            "{program:?} {args:?}: {:?}\n{}{}",
+            output.status.code(),
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The exit code and the JSON of a command with `--json`.
+    pub fn json(&self, program: Program, args: &[&str]) -> (Option<i32>, Value) {
+        let mut all = args.to_vec();
+        all.push("--json");
+        let output = self.run(program, &all);
+        let text = String::from_utf8_lossy(&output.stdout);
+        let value = serde_json::from_str(&text).unwrap_or_else(|error| {
+            panic!("{program:?} {args:?}: {error}\n{text}{}", String::from_utf8_lossy(&output.stderr))
+        });
+        (output.status.code(), value)
+    }
+
+    /// Both programs answer a command with the same exit code and the same JSON.
+    pub fn same(&self, args: &[&str]) -> Value {
+        let theirs = self.json(Program::Package, args);
+        let ours = self.json(Program::Ours, args);
+        assert_eq!(ours, theirs, "{args:?}");
+        ours.1
+    }
+
+    /// `init` with the fixed id, then the three objects.
+    pub fn register(&self, program: Program) {
+        self.ok(program, &["init", "--dataset-id", ID]);
+        self.ok(program, &["add", "raw", "--kind", "file", "../raw", "--file", "versioned"]);
+        self.ok(program, &["add", "tables/counts.csv", "--kind", "file", "../counts.csv"]);
+        self.ok(program, &["add", "code", "--kind", "git", "../code", "--set", "ref=main"]);
+    }
+
+    /// A new commit in the code repository.
+    pub fn advance_code(&self, text: &str) {
+        self.write("code/a.py", text);
+        self.git("code", &["commit", "-q", "-a", "-m", &format!("code: {}", text.trim())]);
+    }
+
+    /// Every committed file of the dataset by name, `captured_at` lines left out.
+    pub fn committed_files(&self) -> BTreeMap<String, String> {
+        self.git("ds", &["-c", "core.quotePath=false", "ls-tree", "-r", "--name-only", "HEAD"])
+            .lines()
+            .map(|name| {
+                let text = self.git("ds", &["show", &format!("HEAD:{name}")]);
+                let kept = text.split_inclusive('\n').filter(|line| !line.starts_with("captured_at = "));
+                (name.to_owned(), kept.collect())
+            })
+            .collect()
+    }
+
+    /// The refs of the code repository.
+    pub fn code_refs(&self) -> String {
+        self.git("code", &["for-each-ref", "--format=%(refname) %(objecttype) %(objectname)"])
+    }
+}
