@@ -9,6 +9,7 @@
 
 mod architecture;
 mod common;
+mod interop;
 
 mod cli {
     mod test_add;

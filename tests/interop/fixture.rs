@@ -7,11 +7,11 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 
 /// The dataset id every fixture uses, so that pins compare.
-pub const ID: &str = "0a1b2c3d";
+pub(super) const ID: &str = "0a1b2c3d";
 
 /// Which program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Program {
+pub(super) enum Program {
     /// The binary of this workspace.
     Ours,
     /// The Python package.
@@ -19,24 +19,29 @@ pub enum Program {
 }
 
 /// One folder: `code` (git), `raw` (directory), `counts.csv`, and the dataset `ds` in a plain git repository.
-pub struct Fixture {
+pub(super) struct Fixture {
     dir: tempfile::TempDir,
     package: PathBuf,
 }
 
 impl Fixture {
     /// The stores and an empty repository `ds`; `None` when the package is not at hand (and not required).
-    pub fn new() -> Option<Self> {
+    pub(super) fn new() -> Option<Self> {
         let Some(package) = std::env::var_os("TETHER_ORACLE") else {
             assert!(
                 std::env::var_os("TETHER_REQUIRE_ORACLE").is_none(),
                 "TETHER_REQUIRE_ORACLE is set, but TETHER_ORACLE names no executable"
             );
-            eprintln!("skipped: TETHER_ORACLE is not set (dev/test installs the package and sets it)");
+            eprintln!(
+                "skipped: TETHER_ORACLE is not set (dev/test installs the package and sets it)"
+            );
             return None;
         };
         let dir = tempfile::tempdir().unwrap();
-        let fixture = Self { dir, package: package.into() };
+        let fixture = Self {
+            dir,
+            package: package.into(),
+        };
         std::fs::write(
             fixture.path("gitconfig"),
             "[user]\n\tname = Interop\n\temail = interop@example.org\n[init]\n\tdefaultBranch = main\n",
@@ -59,12 +64,12 @@ impl Fixture {
     }
 
     /// A path below the folder.
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().canonicalize().unwrap().join(name)
     }
 
     /// Writes a file below the folder.
-    pub fn write(&self, name: &str, content: &str) {
+    pub(super) fn write(&self, name: &str, content: &str) {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, content).unwrap();
@@ -85,14 +90,22 @@ impl Fixture {
     }
 
     /// Runs git in a directory below the folder and returns what it printed.
-    pub fn git(&self, cwd: &str, args: &[&str]) -> String {
-        let output = self.command(Path::new("git"), cwd).args(args).output().unwrap();
-        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    pub(super) fn git(&self, cwd: &str, args: &[&str]) -> String {
+        let output = self
+            .command(Path::new("git"), cwd)
+            .args(args)
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "git {args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         String::from_utf8(output.stdout).unwrap()
     }
 
     /// Runs one of the programs in the dataset, whatever its exit code.
-    pub fn run(&self, program: Program, args: &[&str]) -> Output {
+    pub(super) fn run(&self, program: Program, args: &[&str]) -> Output {
         let executable = match program {
             Program::Ours => Path::new(env!("CARGO_BIN_EXE_tether")),
             Program::Package => &self.package,
@@ -101,7 +114,7 @@ impl Fixture {
     }
 
     /// Runs one of the programs in the dataset; it must succeed.
-    pub fn ok(&self, program: Program, args: &[&str]) -> String {
+    pub(super) fn ok(&self, program: Program, args: &[&str]) -> String {
         let output = self.run(program, args);
         assert!(
             output.status.success(),
@@ -114,19 +127,22 @@ impl Fixture {
     }
 
     /// The exit code and the JSON of a command with `--json`.
-    pub fn json(&self, program: Program, args: &[&str]) -> (Option<i32>, Value) {
+    pub(super) fn json(&self, program: Program, args: &[&str]) -> (Option<i32>, Value) {
         let mut all = args.to_vec();
         all.push("--json");
         let output = self.run(program, &all);
         let text = String::from_utf8_lossy(&output.stdout);
         let value = serde_json::from_str(&text).unwrap_or_else(|error| {
-            panic!("{program:?} {args:?}: {error}\n{text}{}", String::from_utf8_lossy(&output.stderr))
+            panic!(
+                "{program:?} {args:?}: {error}\n{text}{}",
+                String::from_utf8_lossy(&output.stderr)
+            )
         });
         (output.status.code(), value)
     }
 
     /// Both programs answer a command with the same exit code and the same JSON.
-    pub fn same(&self, args: &[&str]) -> Value {
+    pub(super) fn same(&self, args: &[&str]) -> Value {
         let theirs = self.json(Program::Package, args);
         let ours = self.json(Program::Ours, args);
         assert_eq!(ours, theirs, "{args:?}");
@@ -134,33 +150,85 @@ impl Fixture {
     }
 
     /// `init` with the fixed id, then the three objects.
-    pub fn register(&self, program: Program) {
+    pub(super) fn register(&self, program: Program) {
         self.ok(program, &["init", "--dataset-id", ID]);
-        self.ok(program, &["add", "raw", "--kind", "file", "../raw", "--file", "versioned"]);
-        self.ok(program, &["add", "tables/counts.csv", "--kind", "file", "../counts.csv"]);
-        self.ok(program, &["add", "code", "--kind", "git", "../code", "--set", "ref=main"]);
+        self.ok(
+            program,
+            &[
+                "add",
+                "raw",
+                "--kind",
+                "file",
+                "../raw",
+                "--file",
+                "versioned",
+            ],
+        );
+        self.ok(
+            program,
+            &[
+                "add",
+                "tables/counts.csv",
+                "--kind",
+                "file",
+                "../counts.csv",
+            ],
+        );
+        self.ok(
+            program,
+            &[
+                "add", "code", "--kind", "git", "../code", "--set", "ref=main",
+            ],
+        );
     }
 
     /// A new commit in the code repository.
-    pub fn advance_code(&self, text: &str) {
+    pub(super) fn advance_code(&self, text: &str) {
         self.write("code/a.py", text);
-        self.git("code", &["commit", "-q", "-a", "-m", &format!("code: {}", text.trim())]);
+        self.git(
+            "code",
+            &[
+                "commit",
+                "-q",
+                "-a",
+                "-m",
+                &format!("code: {}", text.trim()),
+            ],
+        );
     }
 
     /// Every committed file of the dataset by name, `captured_at` lines left out.
-    pub fn committed_files(&self) -> BTreeMap<String, String> {
-        self.git("ds", &["-c", "core.quotePath=false", "ls-tree", "-r", "--name-only", "HEAD"])
-            .lines()
-            .map(|name| {
-                let text = self.git("ds", &["show", &format!("HEAD:{name}")]);
-                let kept = text.split_inclusive('\n').filter(|line| !line.starts_with("captured_at = "));
-                (name.to_owned(), kept.collect())
-            })
-            .collect()
+    pub(super) fn committed_files(&self) -> BTreeMap<String, String> {
+        self.git(
+            "ds",
+            &[
+                "-c",
+                "core.quotePath=false",
+                "ls-tree",
+                "-r",
+                "--name-only",
+                "HEAD",
+            ],
+        )
+        .lines()
+        .map(|name| {
+            let text = self.git("ds", &["show", &format!("HEAD:{name}")]);
+            let kept = text
+                .split_inclusive('\n')
+                .filter(|line| !line.starts_with("captured_at = "));
+            (name.to_owned(), kept.collect())
+        })
+        .collect()
     }
 
     /// The refs of the code repository.
-    pub fn code_refs(&self) -> String {
-        self.git("code", &["for-each-ref", "--format=%(refname) %(objecttype) %(objectname)"])
+    pub(super) fn code_refs(&self) -> String {
+        self.git(
+            "code",
+            &[
+                "for-each-ref",
+                "--format=%(refname) %(objecttype) %(objectname)",
+            ],
+        )
     }
 }

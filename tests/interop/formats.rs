@@ -36,7 +36,10 @@ fn two_commits(fixture: &Fixture, program: Program, code: [&str; 2]) -> Left {
 fn indexes(fixture: &Fixture) -> Vec<(String, Value)> {
     let mut entries = Vec::new();
     for name in ["tether-pinned.jsonl", "tether-touched.jsonl"] {
-        for line in std::fs::read_to_string(fixture.path("ds/.git").join(name)).unwrap().lines() {
+        for line in std::fs::read_to_string(fixture.path("ds/.git").join(name))
+            .unwrap()
+            .lines()
+        {
             let entry: Value = serde_json::from_str(line).unwrap();
             let at = entry["at"].as_str().unwrap();
             assert!(at.ends_with("+00:00"), "{line}");
@@ -50,13 +53,25 @@ fn indexes(fixture: &Fixture) -> Vec<(String, Value)> {
 
 #[test]
 fn both_programs_leave_the_same_files_refs_and_indexes() {
-    let Some(fixture) = Fixture::new() else { return };
+    let Some(fixture) = Fixture::new() else {
+        return;
+    };
     fixture.advance_code("print(2)\n");
     let commits = fixture.git("code", &["rev-list", "--reverse", "HEAD"]);
-    let [first, second] = commits.lines().collect::<Vec<_>>()[..] else { panic!("{commits}") };
+    let [first, second] = commits.lines().collect::<Vec<_>>()[..] else {
+        panic!("{commits}")
+    };
 
     let theirs = two_commits(&fixture, Program::Package, [first, second]);
-    assert_eq!(theirs.refs.matches(&format!("refs/tags/tether.{ID}.")).count(), 2, "{}", theirs.refs);
+    assert_eq!(
+        theirs
+            .refs
+            .matches(&format!("refs/tags/tether.{ID}."))
+            .count(),
+        2,
+        "{}",
+        theirs.refs
+    );
     assert_eq!(theirs.status, "");
 
     // The same folder made anew: paths are part of the identities that pins are made from.
@@ -72,11 +87,19 @@ fn both_programs_leave_the_same_files_refs_and_indexes() {
 
 #[test]
 fn captured_at_is_written_in_the_same_form() {
-    let Some(fixture) = Fixture::new() else { return };
+    let Some(fixture) = Fixture::new() else {
+        return;
+    };
     fixture.register(Program::Ours);
     fixture.ok(Program::Ours, &["commit", "-m", "one"]);
     let manifest = fixture.git("ds", &["show", "HEAD:.tether/objects/code.toml"]);
-    let line = manifest.lines().find(|line| line.starts_with("captured_at")).unwrap();
-    let shape: String = line.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    let line = manifest
+        .lines()
+        .find(|line| line.starts_with("captured_at"))
+        .unwrap();
+    let shape: String = line
+        .chars()
+        .map(|c| if c.is_ascii_digit() { '0' } else { c })
+        .collect();
     assert_eq!(shape, "captured_at = \"0000-00-00T00:00:00.000000+00:00\"");
 }

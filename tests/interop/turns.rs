@@ -14,7 +14,14 @@ fn answers_agree(fixture: &Fixture) {
     fixture.same(&["verify", "--deep"]);
     fixture.same(&["verify", "--rev", "HEAD~1"]);
     let history = fixture.same(&["verify", "--all-history"]);
-    assert!(history.as_object().unwrap().values().all(|report| report["status"] == "ok"), "{history}");
+    assert!(
+        history
+            .as_object()
+            .unwrap()
+            .values()
+            .all(|report| report["status"] == "ok"),
+        "{history}"
+    );
     fixture.same(&["verify", "--all-history", "--deep"]);
     fixture.same(&["diff"]);
     fixture.same(&["diff", "HEAD~1", "HEAD"]);
@@ -24,7 +31,12 @@ fn answers_agree(fixture: &Fixture) {
     fixture.same(&["log", "code"]);
     fixture.same(&["log", "code", "-n", "1"]);
     fixture.same(&["snapshot", "code"]);
-    for (key, extra) in [("code", Some("HEAD~1")), ("code", Some("main")), ("code", None), ("raw", None)] {
+    for (key, extra) in [
+        ("code", Some("HEAD~1")),
+        ("code", Some("main")),
+        ("code", None),
+        ("raw", None),
+    ] {
         opened_agree(fixture, key, extra);
     }
     snapshots_agree(fixture);
@@ -51,7 +63,9 @@ fn snapshots_agree(fixture: &Fixture) {
 
 #[test]
 fn a_dataset_the_package_made_answers_the_same_and_both_continue_it() {
-    let Some(fixture) = Fixture::new() else { return };
+    let Some(fixture) = Fixture::new() else {
+        return;
+    };
     fixture.register(Program::Package);
     fixture.ok(Program::Package, &["commit", "-m", "one"]);
     fixture.advance_code("print(2)\n");
@@ -75,14 +89,19 @@ fn a_dataset_the_package_made_answers_the_same_and_both_continue_it() {
         fixture.ok(Program::Ours, &["commit", "-m", "ours"]);
         answers_agree(&fixture);
     }
-    assert_eq!(fixture.git("ds", &["rev-list", "--count", "HEAD"]).trim(), "7");
+    assert_eq!(
+        fixture.git("ds", &["rev-list", "--count", "HEAD"]).trim(),
+        "7"
+    );
     assert_eq!(fixture.git("ds", &["status", "--porcelain"]), "");
     assert_eq!(fixture.git("code", &["tag"]).lines().count(), 7);
 }
 
 #[test]
 fn an_object_one_program_registers_the_other_commits() {
-    let Some(fixture) = Fixture::new() else { return };
+    let Some(fixture) = Fixture::new() else {
+        return;
+    };
     fixture.register(Program::Package);
     fixture.ok(Program::Ours, &["commit", "-m", "one"]);
     fixture.write("late/x.bin", "late");
@@ -96,23 +115,30 @@ fn an_object_one_program_registers_the_other_commits() {
 
 #[test]
 fn nothing_to_commit_is_said_the_same_way() {
-    let Some(fixture) = Fixture::new() else { return };
+    let Some(fixture) = Fixture::new() else {
+        return;
+    };
     fixture.register(Program::Package);
     fixture.ok(Program::Package, &["commit", "-m", "one"]);
     let report = fixture.same(&["commit", "-m", "again"]);
     assert_eq!(report["vcs_commit"], Value::Null);
-    assert_eq!(fixture.git("ds", &["rev-list", "--count", "HEAD"]).trim(), "1");
+    assert_eq!(
+        fixture.git("ds", &["rev-list", "--count", "HEAD"]).trim(),
+        "1"
+    );
 }
 
 #[test]
 fn a_drifted_and_a_lost_pin_are_judged_the_same() {
-    let Some(fixture) = Fixture::new() else { return };
+    let Some(fixture) = Fixture::new() else {
+        return;
+    };
     fixture.register(Program::Package);
     fixture.ok(Program::Package, &["commit", "-m", "one"]);
     fixture.advance_code("print(2)\n");
     fixture.ok(Program::Ours, &["commit", "-m", "two"]);
     let tags = fixture.git("code", &["tag"]);
-    let (first, second) = tags.trim().split_once('\n').unwrap();
+    let (first, second) = tags.trim().split_once('\n').expect("two pins");
     fixture.git("code", &["tag", "-d", first]);
     let root = fixture.git("code", &["rev-list", "--max-parents=0", "HEAD"]);
     let tip = fixture.git("code", &["rev-parse", "HEAD"]);
@@ -123,46 +149,78 @@ fn a_drifted_and_a_lost_pin_are_judged_the_same() {
         let (code, reports) = fixture.json(program, &["verify", "--all-history"]);
         assert_eq!(code, Some(1));
         let reports = reports.as_object().unwrap();
-        let mut rows: Vec<_> =
-            reports.iter().map(|(label, report)| (label.clone(), report["status"].clone())).collect();
+        let mut rows: Vec<_> = reports
+            .iter()
+            .map(|(label, report)| (label.clone(), report["status"].clone()))
+            .collect();
         rows.sort_by(|a, b| a.0.cmp(&b.0));
         rows
     };
     let ours = statuses(Program::Ours);
     assert_eq!(ours, statuses(Program::Package));
-    let mut words: Vec<&str> = ours.iter().map(|(_, status)| status.as_str().unwrap()).collect();
+    let mut words: Vec<&str> = ours
+        .iter()
+        .map(|(_, status)| status.as_str().unwrap())
+        .collect();
     words.sort_unstable();
     assert_eq!(words, ["drifted", "missing"]);
 }
 
 #[test]
 fn a_file_changed_from_outside_becomes_a_new_view() {
-    let Some(fixture) = Fixture::new() else { return };
+    let Some(fixture) = Fixture::new() else {
+        return;
+    };
     fixture.register(Program::Ours);
     fixture.ok(Program::Ours, &["commit", "-m", "one"]);
     let before = std::fs::read_to_string(fixture.path("ds/.tether/workspace.toml")).unwrap();
-    assert!(before.contains("operation = \"") && before.contains("view = \""), "{before}");
+    assert!(
+        before.contains("operation = \"") && before.contains("view = \""),
+        "{before}"
+    );
     // The package rewrites the file without our keys.
     fixture.advance_code("print(2)\n");
     fixture.ok(Program::Package, &["commit", "-m", "two"]);
     fixture.advance_code("print(3)\n");
     fixture.ok(Program::Ours, &["commit", "-m", "three"]);
     let after = std::fs::read_to_string(fixture.path("ds/.tether/workspace.toml")).unwrap();
-    assert!(after.contains("operation = \"") && after.contains("view = \""), "{after}");
-    let commands: Vec<Value> = fixture.json(Program::Ours, &["ops"]).1.as_array().unwrap().iter()
+    assert!(
+        after.contains("operation = \"") && after.contains("view = \""),
+        "{after}"
+    );
+    let commands: Vec<Value> = fixture
+        .json(Program::Ours, &["ops"])
+        .1
+        .as_array()
+        .unwrap()
+        .iter()
         .map(|row| row["command"].clone())
         .collect();
-    assert_eq!(commands.iter().filter(|command| *command == "commit").count(), 2, "{commands:?}");
+    assert_eq!(
+        commands
+            .iter()
+            .filter(|command| *command == "commit")
+            .count(),
+        2,
+        "{commands:?}"
+    );
     answers_agree(&fixture);
 }
 
 #[test]
 fn the_hash_cache_of_the_package_is_read() {
-    let Some(fixture) = Fixture::new() else { return };
+    let Some(fixture) = Fixture::new() else {
+        return;
+    };
     fixture.register(Program::Package);
     // Old enough that a hash taken now is trusted.
     let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
-    std::fs::File::options().append(true).open(fixture.path("counts.csv")).unwrap().set_modified(old).unwrap();
+    std::fs::File::options()
+        .append(true)
+        .open(fixture.path("counts.csv"))
+        .unwrap()
+        .set_modified(old)
+        .unwrap();
     std::thread::sleep(std::time::Duration::from_millis(2200));
     fixture.ok(Program::Package, &["snapshot"]);
     let cache = fixture.path("ds/.tether/cache/file-hashes.json");
@@ -173,7 +231,11 @@ fn the_hash_cache_of_the_package_is_read() {
     let mut entries: Value = serde_json::from_str(&text).unwrap();
     let key = fixture.path("counts.csv").to_string_lossy().into_owned();
     let forged = "f".repeat(64);
-    let table = if entries.get(&key).is_some() { &mut entries } else { &mut entries["files"] };
+    let table = if entries.get(&key).is_some() {
+        &mut entries
+    } else {
+        &mut entries["files"]
+    };
     table[&key][4] = json!(forged);
     std::fs::write(&cache, entries.to_string()).unwrap();
     let states = fixture.json(Program::Ours, &["snapshot", "tables/"]).1;
