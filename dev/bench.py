@@ -145,7 +145,7 @@ def bench_status1000(base, env):
     data = os.path.join(base, "data")
     os.makedirs(data)
     objects = os.path.join(ds, ".tether", "objects")
-    os.makedirs(objects)
+    os.makedirs(objects, exist_ok=True)
     for i in range(1000):
         path = os.path.join(data, f"f{i}.csv")
         with open(path, "w", encoding="utf8") as f:
