@@ -1,7 +1,7 @@
 //! The contract of a backend, for local paths.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use tether_engine::backend::{
@@ -24,9 +24,10 @@ use crate::{diff, store};
 /// A directory counts by its files: paths and contents, not times or permissions. A link to a file is read through; any other link
 /// counts by its target. FIFOs, sockets and devices are refused with their path, as is whatever cannot be read; neither is ever
 /// left out silently. `.tether-owner` at the root does not count.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct FileBackend {
     scans: Arc<Scans>,
+    checkout: Mutex<Option<(PathBuf, PathBuf)>>,
 }
 
 impl FileBackend {
@@ -36,6 +37,20 @@ impl FileBackend {
     pub fn new(cache_dir: Option<PathBuf>) -> Self {
         Self {
             scans: Arc::new(Scans::new(cache_dir.map(Cache::new))),
+            checkout: Mutex::new(None),
+        }
+    }
+
+    /// The real path of the dataset's checkout: one for all of its objects, so it is resolved once.
+    fn real_checkout(&self, checkout: &Path) -> PathBuf {
+        let mut known = self.checkout.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*known {
+            Some((given, real)) if given == checkout => real.clone(),
+            _ => {
+                let real = locator::real_path(checkout);
+                *known = Some((checkout.to_owned(), real.clone()));
+                real
+            }
         }
     }
 
@@ -95,7 +110,6 @@ fn refuse_positions(locator: &Locator) -> Result<()> {
 
 /// Refuses an object that would hold what every commit of it changes.
 fn refuse_own_dataset(root: &Path, checkout: &Path) -> Result<()> {
-    let checkout = locator::real_path(checkout);
     if checkout.starts_with(root) {
         return Err(Error::user(format!(
             "{} holds the dataset itself, so every commit would change the object",
@@ -149,8 +163,8 @@ impl Backend for FileBackend {
     fn validate(&self, store: &Store, checkout: &Path) -> Result<()> {
         refuse_positions(&store.locator)?;
         let root = locator::real(&store.locator)?;
-        locator::identity(&store.locator)?;
-        refuse_own_dataset(&root, checkout)
+        locator::text_of(&root)?;
+        refuse_own_dataset(&root, &self.real_checkout(checkout))
     }
 
     fn identity(&self, locator: &Locator) -> Result<Identity> {

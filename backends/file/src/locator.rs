@@ -176,18 +176,20 @@ pub(crate) fn no_remote() -> Error {
 pub(crate) fn identity(locator: &Locator) -> Result<Identity> {
     let uri = match place(locator)? {
         Place::Remote(uri) => uri,
-        Place::Local(path) => real_path(&path)
-            .into_os_string()
-            .into_string()
-            .map_err(|path| {
-                Error::user(format!(
-                    "{} has a name that is not UTF-8, which a manifest cannot hold",
-                    path.display()
-                ))
-                .with_hint("rename it, or register the directory above it")
-            })?,
+        Place::Local(path) => text_of(&real_path(&path))?.to_owned(),
     };
     Ok(Identity::default().with("uri", uri))
+}
+
+/// A path as text, which is all a manifest can hold.
+pub(crate) fn text_of(path: &Path) -> Result<&str> {
+    path.to_str().ok_or_else(|| {
+        Error::user(format!(
+            "{} has a name that is not UTF-8, which a manifest cannot hold",
+            path.display()
+        ))
+        .with_hint("rename it, or register the directory above it")
+    })
 }
 
 /// `path` with links followed and `.`, `..` and doubled slashes gone, as far as it exists; the rest is resolved as text.

@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rayon::prelude::*;
+
 use super::recent::Recent;
 use super::snapshot::{self, judged, native_of, observe};
 use super::{absent, drift, immutable_drift, reason, verify};
@@ -21,6 +23,9 @@ use crate::report::{Label, ObjectStatus, StatusReport};
 use crate::state::State;
 use crate::workspace::Workspace;
 use crate::world::{self, Place};
+
+/// From this many objects on, looking at their places is spread over the cores.
+const PARALLEL_FROM: usize = 64;
 
 /// Classifies objects. `snapshot`: `Some(true)` fingerprints now, `Some(false)` does not, `None` as `[snapshot] auto` says; a checkout
 /// without a snapshot always takes one.
@@ -45,9 +50,18 @@ pub async fn status(
     } else {
         (cached(&workspace), workspace.last_snapshot_at.clone())
     };
-    for manifest in selected.iter().filter_map(|key| manifests.get(key)) {
+    let selected: Vec<&Manifest> = selected
+        .iter()
+        .filter_map(|key| manifests.get(key))
+        .collect();
+    let classified = |manifest: &&Manifest| {
         let row = classify(dataset, manifest, &workspace, seen.get(&manifest.key));
-        rows.insert(manifest.key.clone(), row);
+        (manifest.key.clone(), row)
+    };
+    if selected.len() >= PARALLEL_FROM {
+        rows.par_extend(selected.par_iter().map(classified));
+    } else {
+        rows.extend(selected.iter().map(classified));
     }
     if dataset.config.verify_on_status {
         verdicts(dataset, &manifests, &mut rows).await;
