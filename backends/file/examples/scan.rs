@@ -82,6 +82,7 @@ fn hash(dir: &Path) -> Result<(), Box<dyn Error>> {
     let started = Instant::now();
     let bytes = files
         .par_iter()
+        .with_max_len(1)
         .map_init(
             || vec![0; 256 * 1024],
             |buffer, path| hash_file(path, buffer),
