@@ -54,7 +54,9 @@ pub(super) fn run(context: &Context, args: &OpenArgs) -> Result<Outcome> {
     let options = OpenOptions { rev, writable };
     let open = query::open::open(&dataset, &args.key, &options);
     let report = context.wait("tether open", open)?;
-    if let (Some(commit), Some(rev)) = (&report.resolved, &options.rev) {
+    if let (Some(commit), Some(rev)) = (&report.resolved, &options.rev)
+        && !commit.as_str().starts_with(rev.as_str())
+    {
         context
             .console
             .note(&format!("{rev} is commit {}", commit.short()));

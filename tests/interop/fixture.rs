@@ -1,6 +1,7 @@
 //! A folder with stores and a dataset, and the two programs that work on it.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -32,9 +33,9 @@ impl Fixture {
                 std::env::var_os("TETHER_REQUIRE_ORACLE").is_none(),
                 "TETHER_REQUIRE_ORACLE is set, but TETHER_ORACLE names no executable"
             );
-            eprintln!(
-                "skipped: TETHER_ORACLE is not set (dev/test installs the package and sets it)"
-            );
+            let skipped =
+                "skipped: TETHER_ORACLE is not set (dev/test installs the package and sets it)";
+            let _ = writeln!(std::io::stderr(), "{skipped}");
             return None;
         };
         let dir = tempfile::tempdir().unwrap();
