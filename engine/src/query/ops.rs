@@ -34,8 +34,7 @@ pub fn ops(dataset: &Dataset, limit: usize) -> Result<Vec<OpRow>> {
         while let Some(journal) = unfinished.pop_if(|journal| journal.at >= operation.at) {
             rows.push(started(journal));
         }
-        let shown =
-            operation.workspace == workspace && !BOOKKEEPING.contains(&operation.command.as_str());
+        let shown = !BOOKKEEPING.contains(&operation.command.as_str());
         if shown {
             if let Some(other) = &operation.undoes {
                 undone.insert(other.clone(), operation.id.clone());

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use crate::dataset::Dataset;
 use crate::error::Result;
-use crate::id::{CommitId, OpId, WorkspaceId};
+use crate::id::{CommitId, OpId};
 use crate::oplog::{OpStore, OpSummary};
 
 /// The most records looked at: a log that long without a visible commit says nothing more.
@@ -22,7 +22,7 @@ pub(super) struct Recent {
 }
 
 impl Recent {
-    pub(super) fn read(dataset: &Dataset, workspace: &WorkspaceId) -> Result<Self> {
+    pub(super) fn read(dataset: &Dataset) -> Result<Self> {
         let mut recent = Self::default();
         let mut given_up = BTreeSet::new();
         let store = dataset.op_store();
@@ -32,9 +32,6 @@ impl Recent {
                 break;
             };
             next.clone_from(&operation.previous);
-            if operation.workspace != *workspace {
-                continue;
-            }
             // `gc` released what the commits before it had lost, and said so.
             if operation.command == "gc" {
                 break;

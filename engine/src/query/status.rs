@@ -67,7 +67,7 @@ pub async fn status(
         verdicts(dataset, &manifests, &mut rows).await;
     }
 
-    let recent = or_warn(Recent::read(dataset, &workspace.id), &mut warnings);
+    let recent = or_warn(Recent::read(dataset), &mut warnings);
     warnings.extend(checkout_warnings(dataset, &manifests, &workspace));
     let lost = absent::warnings(dataset, &workspace, &known, &recent);
     let lost = or_warn(lost, &mut warnings);

@@ -51,12 +51,17 @@ pub async fn verify(
         }
         return history::verify(dataset, &options.keys, options.deep).await;
     }
-    let (manifests, broken) = manifests(dataset, options.rev.as_deref())?;
+    let mut warnings = Vec::new();
+    let (manifests, broken) = manifests(dataset, options.rev.as_deref(), &mut warnings)?;
     let known: std::collections::BTreeSet<&ObjectKey> =
         manifests.keys().chain(broken.keys()).collect();
     let keys = options.keys.resolve(known.iter().copied())?;
     let selected: Vec<&Manifest> = keys.iter().filter_map(|key| manifests.get(key)).collect();
-    let warnings = skipped_kinds(dataset, selected.iter().copied(), "not verified");
+    warnings.extend(skipped_kinds(
+        dataset,
+        selected.iter().copied(),
+        "not verified",
+    ));
     let mut rows: BTreeMap<ObjectKey, VerifyReport> = current(dataset, &selected, options.deep)
         .await
         .into_iter()
@@ -80,6 +85,7 @@ pub async fn verify(
 fn manifests(
     dataset: &Dataset,
     rev: Option<&str>,
+    warnings: &mut Vec<String>,
 ) -> Result<(Manifests, BTreeMap<ObjectKey, Error>)> {
     if let Some(rev) = rev {
         let commit = super::resolve(dataset, rev)?;
@@ -92,7 +98,8 @@ fn manifests(
             Some(key) => {
                 errors.insert(key, error);
             }
-            None => return Err(error),
+            // It stands where no object's manifest can.
+            None => warnings.push(reason(&error)),
         }
     }
     Ok((manifests, errors))
