@@ -21,6 +21,7 @@ mod cli {
     mod test_discover;
     mod test_init;
     mod test_kill_commit;
+    mod test_kill_edits;
     mod test_locks;
     mod test_log;
     mod test_not_yet;
