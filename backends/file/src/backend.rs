@@ -156,6 +156,10 @@ impl Backend for FileBackend {
         locator::KEYS
     }
 
+    fn locator_keys(&self) -> &'static [&'static str] {
+        &["uri", "path", "region"]
+    }
+
     fn promote_hint(&self) -> &'static str {
         "files have no branches: write them in place, then `tether pull`"
     }

@@ -117,6 +117,10 @@ impl Backend for GitBackend {
         &["path", "uri"]
     }
 
+    fn locator_keys(&self) -> &'static [&'static str] {
+        &["path", "uri", "ref", "at", "remote", "allow_dirty", "pins"]
+    }
+
     fn promote_hint(&self) -> &'static str {
         "merge or rebase the branch with git, then `tether pull`"
     }

@@ -122,6 +122,10 @@ impl Backend for Memory {
         Some("system")
     }
 
+    fn locator_keys(&self) -> &'static [&'static str] {
+        &["system", "branch", "at"]
+    }
+
     fn identity(&self, locator: &Locator) -> Result<Identity> {
         Ok(Identity::default().with("system", Place::of(locator)?.system))
     }

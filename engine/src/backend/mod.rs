@@ -175,6 +175,11 @@ pub trait Backend: Send + Sync + 'static {
         Some("uri")
     }
 
+    /// Every locator field the kind reads, in the order people give them; `add` remarks on others. Empty: not known, no remark.
+    fn locator_keys(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// The sentence `promote` shows when it refuses: what to do with the system's own tools.
     fn promote_hint(&self) -> &'static str {
         "use the system's own tools, then `tether pull`"

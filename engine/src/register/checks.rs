@@ -167,6 +167,7 @@ pub(super) fn notes(backend: &dyn Backend, store: &Store, create: bool) -> Vec<S
             "the {kind} backend is experimental: tested against a stand-in of the service, not the service itself (`tether backends`)"
         ));
     }
+    notes.extend(unread_fields(backend, store));
     let jj = local_paths(backend, store)
         .into_iter()
         .find(|path| path.join(".jj").exists());
@@ -182,6 +183,24 @@ pub(super) fn notes(backend: &dyn Backend, store: &Store, create: bool) -> Vec<S
         );
     }
     notes
+}
+
+/// A field the kind does not read is kept, since the package of the same format keeps it, but not without a word.
+fn unread_fields(backend: &dyn Backend, store: &Store) -> Option<String> {
+    let known = backend.locator_keys();
+    let unread = store.locator.0.keys();
+    let unread: Vec<&str> = unread
+        .map(String::as_str)
+        .filter(|field| !known.contains(field))
+        .collect();
+    (!known.is_empty() && !unread.is_empty()).then(|| {
+        format!(
+            "a {} object does not read {}; the fields it reads are {} (`tether remove`, then `tether add` with `--set FIELD=VALUE`)",
+            backend.kind(),
+            unread.join(", "),
+            known.join(", ")
+        )
+    })
 }
 
 fn local_paths<'a>(backend: &dyn Backend, store: &'a Store) -> Vec<&'a Path> {
