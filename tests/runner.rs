@@ -19,6 +19,7 @@ mod cli {
     mod test_commit;
     mod test_diff;
     mod test_discover;
+    mod test_housekeeping;
     mod test_init;
     mod test_kill_commit;
     mod test_kill_edits;

@@ -21,6 +21,28 @@ fn an_old_git_is_refused_by_number_and_a_missing_one_by_who_named_it() {
     assert!(error.hint().is_some());
 }
 
+/// P024: versions are compared as numbers, and below 2.38 is refused.
+#[test]
+fn versions_are_compared_by_number() {
+    for (banner, accepted) in [
+        ("git version 2.37.9", false),
+        ("git version 2.9.5", false),
+        ("git version 1.99.0", false),
+        ("git version 2.38", true),
+        ("git version 2.38.0", true),
+        ("git version 2.45.2.windows.1", true),
+        ("git version 2.100.1", true),
+        ("git version 3.0.0", true),
+        ("git version 2.39.5 (Apple Git-154)", true),
+    ] {
+        let scratch = Scratch::new();
+        let shim = scratch.path("git");
+        std::fs::write(&shim, format!("#!/bin/sh\necho '{banner}'\n")).unwrap();
+        std::fs::set_permissions(&shim, std::fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(Git::find(Some(&shim)).is_ok(), accepted, "{banner}");
+    }
+}
+
 /// E51
 #[test]
 fn a_foreign_command_runs_neither_hooks_nor_fsmonitor() {

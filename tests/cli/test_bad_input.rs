@@ -172,7 +172,11 @@ fn an_object_of_a_kind_this_build_lacks_does_not_stop_the_others() {
     Hint: `tether backends` lists the kinds of this build
     [exit status: 1]
     ");
-    assert_snapshot!(dir.tether(["commit", "-m", "x"]), @"committed O3");
+    assert_snapshot!(dir.tether(["commit", "-m", "x"]), @r"
+    committed O3
+    ------- stderr -------
+    note: ice: not looked at, and stays as committed; `tether status ice` says why
+    ");
     assert_snapshot!(dir.tether(["diff", "HEAD"]), @"");
 }
 

@@ -273,6 +273,11 @@ fn note(world: &World, key: &ObjectKey, decision: Option<&Decision>) -> Option<(
         let note = format!("{key}: left out of this sparse checkout; stays as committed");
         return Some((note, true));
     }
+    if manifest.state.is_some() && !world.objects.contains_key(key) {
+        let note =
+            format!("{key}: not looked at, and stays as committed; `tether status {key}` says why");
+        return Some((note, true));
+    }
     let committed = world.committed.get(key);
     let policy = committed.is_some_and(|committed| committed.policy != manifest.policy);
     match decision {
