@@ -56,7 +56,7 @@ fn lines_are_those_of_the_python_package_byte_for_byte() {
     let (dir, indexes) = indexes();
     indexes.add_pinned(&[pinned(PIN, "code")]).unwrap();
     indexes
-        .add_touched(&store("/tmp/gü t", Some("scratch")))
+        .add_touched(&store("/srv/gü t", Some("scratch")))
         .unwrap();
     indexes
         .add_created(&store("/tmp/\u{1F980}\"\\\n\u{7f}", Some("scratch")))
@@ -68,8 +68,8 @@ fn lines_are_those_of_the_python_package_byte_for_byte() {
     );
     assert_eq!(
         text(&dir, "tether-touched.jsonl"),
-        "{\"dataset_id\": \"60c48e84\", \"kind\": \"git\", \"identity\": {\"path\": \"/tmp/g\\u00fc t\"}, \
-         \"locator\": {\"uri\": \"/tmp/g\\u00fc t\", \"ref\": \"main\", \"depth\": 3, \"list\": [1, null, true]}, \
+        "{\"dataset_id\": \"60c48e84\", \"kind\": \"git\", \"identity\": {\"path\": \"/srv/g\\u00fc t\"}, \
+         \"locator\": {\"uri\": \"/srv/g\\u00fc t\", \"ref\": \"main\", \"depth\": 3, \"list\": [1, null, true]}, \
          \"key\": \"code\", \"at\": \"2026-12-01T05:18:34+00:00\"}\n"
     );
     let created = text(&dir, "tether-created.jsonl");

@@ -152,7 +152,7 @@ async fn log_starts_at_the_position_and_refuses_what_is_no_ref() {
     );
     assert_eq!(log::log(&dataset, "mem", None, 1).await.unwrap().len(), 1);
     // E52
-    for from in ["--exec=touch /tmp/x", "", " ", "a\nb"] {
+    for from in ["--exec=touch /srv/x", "", " ", "a\nb"] {
         let error = log::log(&dataset, "mem", Some(from), 10).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::User, "{from:?}");
     }
