@@ -1,7 +1,6 @@
 //! Who may depend on whom (docs/architecture.md): the rules, read from `cargo metadata`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -20,7 +19,7 @@ impl Graph {
                 "--no-deps",
                 "--offline",
             ])
-            .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")))
+            .current_dir(crate::common::checkout())
             .output()
             .unwrap();
         assert!(
@@ -172,7 +171,7 @@ fn nothing_below_the_engine_is_a_repository_a_store_or_a_command_line() {
             "--format",
             "{p}",
         ])
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")))
+        .current_dir(crate::common::checkout())
         .output()
         .unwrap();
     assert!(

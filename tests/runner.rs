@@ -41,7 +41,7 @@ mod cli {
 
 #[test]
 fn no_test_file_is_forgotten() {
-    let tests = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let tests = common::checkout().join("tests");
     let runner = std::fs::read_to_string(tests.join("runner.rs")).unwrap();
     let listed = |name: &str| runner.contains(&format!("mod {name};"));
     let mut seen = 0;

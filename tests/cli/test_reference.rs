@@ -1,7 +1,6 @@
 //! `docs/cli-reference.md` is made from the parser; `UPDATE_REFERENCE=1 cargo test` writes it anew.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 fn reference() -> String {
     let mut out = String::from(
@@ -41,7 +40,7 @@ fn trimmed(text: &str) -> String {
 
 #[test]
 fn the_reference_is_what_the_parser_says() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/cli-reference.md");
+    let path = crate::common::checkout().join("docs/cli-reference.md");
     let expected = reference();
     if std::env::var_os("UPDATE_REFERENCE").is_some() {
         std::fs::write(&path, &expected).unwrap();
