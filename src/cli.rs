@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::{Arg, ArgAction, CommandFactory as _, FromArgMatches as _, Parser};
+use clap::{Arg, ArgAction, ArgMatches, CommandFactory as _, FromArgMatches as _, Parser};
 use tether_engine::{Error, ErrorKind};
 
 use crate::commands::Command;
@@ -78,6 +78,11 @@ pub fn parse(args: Vec<OsString>) -> Result<Command, Refusal> {
     let matches = parser()
         .try_get_matches_from(args)
         .map_err(Refusal::Usage)?;
+    command(&matches).map_err(Refusal::Error)
+}
+
+/// The command that a parsed command line names.
+pub fn command(matches: &ArgMatches) -> tether_engine::Result<Command> {
     if let Some(name) = matches
         .subcommand_name()
         .filter(|name| NOT_YET.contains(name))
@@ -86,11 +91,11 @@ pub fn parse(args: Vec<OsString>) -> Result<Command, Refusal> {
             ErrorKind::Capability,
             format!("`tether {name}` is not in this build yet; nothing was done"),
         );
-        return Err(Refusal::Error(
-            error.with_hint("`tether --help` lists the commands of this build"),
-        ));
+        return Err(error.with_hint("`tether --help` lists the commands of this build"));
     }
-    let cli = Cli::from_arg_matches(&matches).map_err(Refusal::Usage)?;
+    let cli = Cli::from_arg_matches(matches).map_err(|error| {
+        Error::internal("the command line was parsed and cannot be read").with_source(error)
+    })?;
     Ok(cli.command)
 }
 

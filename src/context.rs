@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use tether_engine::dataset::Dataset;
 use tether_engine::{Error, Result};
+use tether_jj::Options;
 use tokio::runtime::Runtime;
 
 use crate::console::Console;
@@ -18,27 +19,35 @@ pub struct Context {
     pub console: Console,
     /// The directory the command runs in, absolute.
     pub cwd: PathBuf,
+    /// How a jj repository is opened.
+    pub jj: Options,
     runtime: OnceCell<Runtime>,
 }
 
 impl Context {
     /// A context in the process's directory.
-    pub fn new(console: Console) -> Result<Self> {
+    pub fn here(console: Console) -> Result<Self> {
         let cwd = std::env::current_dir().map_err(|error| {
             Error::user("the current directory cannot be read; was it deleted?")
                 .with_source(error)
                 .with_hint("cd to a directory that exists")
         })?;
-        Ok(Self {
+        Ok(Self::new(console, cwd, Options::default()))
+    }
+
+    /// A context in `cwd`, which is absolute.
+    pub fn new(console: Console, cwd: PathBuf, jj: Options) -> Self {
+        Self {
             console,
             cwd,
+            jj,
             runtime: OnceCell::new(),
-        })
+        }
     }
 
     /// The dataset this directory belongs to. Its warnings go to standard error.
     pub fn dataset(&self) -> Result<Dataset> {
-        let dataset = discover::dataset(&self.cwd)?;
+        let dataset = discover::dataset(&self.cwd, &self.jj)?;
         for warning in &dataset.warnings {
             self.console.warn(warning);
         }

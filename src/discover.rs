@@ -12,6 +12,7 @@ use tether_engine::oplog::{FileHeads, OpLog};
 use tether_engine::vcs::Vcs;
 use tether_engine::{Error, Result, fsutil, json};
 use tether_git_fallback::GitVcs;
+use tether_jj::Options;
 
 use crate::backends;
 use crate::render::quoted;
@@ -20,9 +21,9 @@ use crate::render::quoted;
 const DATASET_FILE: &str = "tether.toml";
 
 /// Opens the dataset that `start` (absolute) belongs to.
-pub fn dataset(start: &Path) -> Result<Dataset> {
+pub fn dataset(start: &Path, jj: &Options) -> Result<Dataset> {
     let root = dataset_root(start)?;
-    let Enclosing { vcs, oplog } = repository(&root)?.ok_or_else(|| no_repository(&root))?;
+    let Enclosing { vcs, oplog } = repository(&root, jj)?.ok_or_else(|| no_repository(&root))?;
     let registry = backends::registry(Some(&root), None);
     let mut dataset = Dataset::open(Parts {
         root,
@@ -47,7 +48,8 @@ pub struct Enclosing {
 }
 
 /// The repository that encloses `root`; `None` where there is none.
-pub fn repository(root: &Path) -> Result<Option<Enclosing>> {
+pub fn repository(root: &Path, jj: &Options) -> Result<Option<Enclosing>> {
+    let _ = jj;
     let Some(found) = find_repository(root)? else {
         return Ok(None);
     };

@@ -28,6 +28,7 @@ pub mod console;
 pub mod context;
 pub mod discover;
 pub mod error;
+pub mod jj;
 mod panics;
 pub mod render;
 
@@ -42,14 +43,11 @@ pub fn main() -> ExitCode {
 
 fn run(console: console::Console, args: Vec<OsString>) -> u8 {
     if let Err(error) = tether_gitkit::env::scrub() {
-        let error = Error::internal("cannot run again without git's environment variables")
-            .with_source(error)
-            .with_hint("unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE");
-        return console.error(&error);
+        return console.error(&not_scrubbed(error));
     }
     panics::on_request();
     let outcome = match cli::parse(args) {
-        Ok(command) => context::Context::new(console).and_then(|context| command.run(&context)),
+        Ok(command) => context::Context::here(console).and_then(|context| command.run(&context)),
         Err(cli::Refusal::Usage(error)) => return console.usage(&error),
         Err(cli::Refusal::Error(error)) => Err(error),
     };
@@ -57,4 +55,10 @@ fn run(console: console::Console, args: Vec<OsString>) -> u8 {
         Ok(outcome) => outcome.exit_code(),
         Err(error) => console.error(&error),
     }
+}
+
+fn not_scrubbed(error: std::io::Error) -> Error {
+    Error::internal("cannot run again without git's environment variables")
+        .with_source(error)
+        .with_hint("unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE")
 }

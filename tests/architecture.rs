@@ -86,25 +86,44 @@ fn the_engine_names_no_repository_no_store_and_no_command_line() {
 }
 
 #[test]
-fn only_the_three_git_packages_name_gix() {
+fn only_the_packages_that_read_repositories_name_gix() {
     let graph = Graph::of_the_workspace();
     assert_eq!(
         graph.naming("gix"),
-        ["tether-backend-git", "tether-git-fallback", "tether-gitkit"]
+        [
+            "tether-backend-git",
+            "tether-git-fallback",
+            "tether-gitkit",
+            "tether-jj"
+        ]
     );
 }
 
 #[test]
-fn nothing_names_jj_yet() {
+fn only_one_package_names_jj_and_pins_its_version() {
     let graph = Graph::of_the_workspace();
-    assert_eq!(graph.naming("jj-lib"), Vec::<&str>::new());
-    assert_eq!(graph.naming("jj-cli"), Vec::<&str>::new());
+    assert_eq!(graph.naming("jj-lib"), ["tether-jj"]);
+    assert_eq!(graph.naming("jj-cli"), ["tether-jj"]);
+    let manifest = std::fs::read_to_string(crate::common::checkout().join("Cargo.toml")).unwrap();
+    let pinned = format!("=\"={}\"", tether_jj_version());
+    let manifest = manifest.replace(' ', "");
+    assert!(manifest.contains(&format!("jj-cli{pinned}")));
+    assert!(manifest.contains(&format!("jj-lib={{version{pinned}")));
+}
+
+fn tether_jj_version() -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_stock-jj"))
+        .arg("--version")
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.trim().strip_prefix("jj ").unwrap().to_owned()
 }
 
 #[test]
-fn only_the_root_package_names_the_command_line_parser() {
+fn only_the_packages_with_commands_name_the_command_line_parser() {
     let graph = Graph::of_the_workspace();
-    assert_eq!(graph.naming("clap"), ["tether"]);
+    assert_eq!(graph.naming("clap"), ["tether", "tether-jj"]);
 }
 
 #[test]

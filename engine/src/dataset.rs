@@ -12,10 +12,10 @@ use crate::backend::{Backend, Options, Registry, Store};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::fsutil;
-use crate::id::CommitId;
+use crate::id::{CommitId, WorkspaceId};
 use crate::key::ObjectKey;
 use crate::manifest::{Manifest, Manifests};
-use crate::oplog::{self, OpLog, OpStore};
+use crate::oplog::{self, Head, OpLog, OpStore};
 use crate::secrets::Secrets;
 use crate::state::{self, State};
 use crate::vcs::{Tree, Vcs, VcsKind};
@@ -145,16 +145,43 @@ impl Dataset {
     /// ([`crate::apply::publish::adopt_foreign`]).
     pub fn workspace(&self) -> Result<Workspace> {
         let path = self.tether_path("workspace.toml");
+        let head = self.oplog.head()?;
         let Some(text) = fsutil::read_regular(&path)? else {
-            return Ok(Workspace::new(crate::id::WorkspaceId::random()?));
+            return self.without_file(head);
         };
         let mut workspace = Workspace::parse(&text)?;
+        // A checkout that took the name of one that is gone does not go on with its log.
+        let head = match head {
+            Some(head) if self.is_of(&head, &workspace.id)? => Some(head),
+            _ => None,
+        };
         oplog::follow(
             &mut workspace,
-            self.oplog.head()?.as_ref(),
+            head.as_ref(),
             &self.op_store(),
+            self.oplog.moves_with_vcs(),
         );
         Ok(workspace)
+    }
+
+    /// The state of a checkout whose `workspace.toml` is not there: a fresh one, or under jj what its log says.
+    fn without_file(&self, head: Option<Head>) -> Result<Workspace> {
+        let head = head.filter(|_| self.oplog.moves_with_vcs());
+        if let Some(head) = head
+            && let Some(operation) = self.op_store().summary(&head.operation)?
+        {
+            let mut workspace = Workspace::new(operation.workspace);
+            workspace.view = self.op_store().view(&head.view)?;
+            workspace.materialised = Some((head.operation, head.view));
+            return Ok(workspace);
+        }
+        Ok(Workspace::new(crate::id::WorkspaceId::random()?))
+    }
+
+    /// Whether `head` is the head of the checkout `workspace`, and not of an earlier one of the same name.
+    pub(crate) fn is_of(&self, head: &Head, workspace: &WorkspaceId) -> Result<bool> {
+        let operation = self.op_store().summary(&head.operation)?;
+        Ok(operation.is_none_or(|operation| operation.workspace == *workspace))
     }
 
     /// Writes `.tether/workspace.toml`, atomically.

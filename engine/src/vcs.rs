@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::id::CommitId;
+use crate::id::{CommitId, OpId};
 use crate::name::BookmarkName;
+use crate::oplog::Operation;
 
 /// Which adapter it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,6 +123,17 @@ pub struct CommitRequest {
     pub bookmark: BookmarkName,
     /// The head the plan saw; another head is a `StalePlan` error and nothing is written.
     pub expected_head: Option<CommitId>,
+    /// The tether operation that makes the commit.
+    pub operation: OpId,
+}
+
+/// A dataset commit to take back: what it committed becomes uncommitted edits again, and the bookmark goes back to its parent.
+#[derive(Clone, Debug)]
+pub struct UncommitRequest {
+    /// The commit; it must be the one the working copy is on.
+    pub commit: CommitId,
+    /// The bookmark that goes back; it must be at the commit.
+    pub bookmark: BookmarkName,
 }
 
 /// The enclosing repository.
@@ -189,11 +201,39 @@ pub trait Vcs: Send + Sync {
 
     /// Makes the commit. `prepared` is called with its id before anything becomes visible, where the id is known beforehand; its
     /// error stops the commit. After an `Ok` the commit stands; an `Err` means it does not, except where the message says so.
+    ///
+    /// Where the commit and the operation log are one thing ([`Vcs::carries_operations`]), the operation that `prepared` returns is
+    /// published in the same step.
     fn commit(
         &self,
         request: &CommitRequest,
-        prepared: &mut dyn FnMut(&CommitId) -> Result<()>,
+        prepared: &mut dyn FnMut(&CommitId) -> Result<Option<Operation>>,
     ) -> Result<CommitId>;
+
+    /// Whether [`Vcs::commit`] and [`Vcs::uncommit`] publish the operation they are part of (jj), or leave that to
+    /// [`crate::oplog::OpLog::publish`] (git).
+    fn carries_operations(&self) -> bool {
+        false
+    }
+
+    /// Why [`Vcs::uncommit`] would refuse: the working copy is elsewhere, other commits build on it, the bookmark is elsewhere, it is
+    /// immutable. `Ok` when it would not.
+    fn check_can_uncommit(&self, request: &UncommitRequest) -> Result<()>;
+
+    /// Takes a dataset commit back. The files in the working tree stay as they are, and nothing of them stays staged; `operation` is the
+    /// undo that does it.
+    fn uncommit(&self, request: &UncommitRequest, operation: &Operation) -> Result<()>;
+
+    /// Paths below `prefix`'s `.tether/` that are conflicted in the working copy, as the repository has them.
+    fn conflicts(&self, prefix: &str) -> Result<Vec<String>> {
+        let _ = prefix;
+        Ok(Vec::new())
+    }
+
+    /// Bookmarks with several targets, or with none but a history of them: each with the targets it may be at.
+    fn conflicted_bookmarks(&self) -> Result<BTreeMap<BookmarkName, Vec<CommitId>>> {
+        Ok(BTreeMap::new())
+    }
 
     /// The commit of an interrupted [`Vcs::commit`] whose id was never known: the head, when its parent is `expected_head` and it
     /// holds exactly `request`'s paths and message.

@@ -25,8 +25,9 @@ use std::path::{Path, PathBuf};
 use gix::ObjectId;
 use tether_engine::id::CommitId;
 use tether_engine::name::BookmarkName;
+use tether_engine::oplog::Operation;
 use tether_engine::vcs::{
-    Checkout, CommitRequest, Completeness, History, Position, Tree, Vcs, VcsKind,
+    Checkout, CommitRequest, Completeness, History, Position, Tree, UncommitRequest, Vcs, VcsKind,
 };
 use tether_engine::{Error, Result};
 use tether_gitkit::open::{Role, open};
@@ -173,7 +174,7 @@ impl Vcs for GitVcs {
     fn commit(
         &self,
         request: &CommitRequest,
-        prepared: &mut dyn FnMut(&CommitId) -> Result<()>,
+        prepared: &mut dyn FnMut(&CommitId) -> Result<Option<Operation>>,
     ) -> Result<CommitId> {
         commit::commit(
             &self.repo(),
@@ -182,6 +183,16 @@ impl Vcs for GitVcs {
             request,
             prepared,
         )
+    }
+
+    fn check_can_uncommit(&self, request: &UncommitRequest) -> Result<()> {
+        let _ = request;
+        todo!("undo")
+    }
+
+    fn uncommit(&self, request: &UncommitRequest, operation: &Operation) -> Result<()> {
+        let _ = (request, operation);
+        todo!("undo")
     }
 
     fn find_landed(&self, request: &CommitRequest) -> Result<Option<CommitId>> {

@@ -51,7 +51,7 @@ fn a_blank_message_or_a_missing_identity_is_refused_first() {
     let before = objects();
     for message in ["", "  \n\t\n"] {
         let request = repo.request(message, &[(MANIFEST, Some("new\n"))]);
-        let error = repo.vcs().commit(&request, &mut |_| Ok(())).unwrap_err();
+        let error = repo.vcs().commit(&request, &mut |_| Ok(None)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::User);
     }
     repo.git(&["config", "user.email", ""]);
@@ -68,7 +68,7 @@ fn a_blank_message_or_a_missing_identity_is_refused_first() {
         repo.vcs()
             .commit(
                 &repo.request("x", &[(MANIFEST, Some("new\n"))]),
-                &mut |_| Ok(())
+                &mut |_| Ok(None)
             )
             .is_err()
     );
@@ -90,7 +90,7 @@ fn a_detached_head_or_an_operation_in_progress_is_refused() {
         assert!(error.message().contains(word), "{error}");
         assert!(error.hint().unwrap().contains(hint), "{error:?}");
         let request = repo.request("x", &[(MANIFEST, Some("new\n"))]);
-        assert!(repo.vcs().commit(&request, &mut |_| Ok(())).is_err());
+        assert!(repo.vcs().commit(&request, &mut |_| Ok(None)).is_err());
     };
     for (command, word, abort) in [
         (["merge", "side"], "a merge", ["merge", "--abort"]),
@@ -123,13 +123,13 @@ fn another_head_or_branch_than_planned_is_a_stale_plan() {
         let request = repo.request("x", &[(MANIFEST, Some("new\n"))]);
         let moved = repo.advance("moved");
         let status = repo.status();
-        let error = repo.vcs().commit(&request, &mut |_| Ok(())).unwrap_err();
+        let error = repo.vcs().commit(&request, &mut |_| Ok(None)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::StalePlan, "{error}");
         let mut request = repo.request("x", &[(MANIFEST, Some("new\n"))]);
         request.bookmark = bookmark("other");
         assert_eq!(
             repo.vcs()
-                .commit(&request, &mut |_| Ok(()))
+                .commit(&request, &mut |_| Ok(None))
                 .unwrap_err()
                 .kind(),
             ErrorKind::StalePlan
@@ -263,13 +263,15 @@ fn a_file_may_take_the_place_of_a_folder_only_when_that_goes() {
     let below = ".tether/objects/a.toml/b.toml";
     let error = repo
         .vcs()
-        .commit(&repo.request("x", &[(below, Some("b\n"))]), &mut |_| Ok(()))
+        .commit(&repo.request("x", &[(below, Some("b\n"))]), &mut |_| {
+            Ok(None)
+        })
         .unwrap_err();
     assert!(error.message().contains("beside"), "{error}");
     std::fs::remove_file(repo.path.join(MANIFEST)).unwrap();
     repo.write(below, "b\n");
     let request = repo.request("x", &[(below, Some("b\n")), (MANIFEST, None)]);
-    repo.vcs().commit(&request, &mut |_| Ok(())).unwrap();
+    repo.vcs().commit(&request, &mut |_| Ok(None)).unwrap();
     assert_eq!(
         repo.git(&["ls-tree", "-r", "--name-only", "HEAD", ".tether"]),
         below
@@ -278,7 +280,7 @@ fn a_file_may_take_the_place_of_a_folder_only_when_that_goes() {
     std::fs::remove_dir_all(repo.path.join(MANIFEST)).unwrap();
     repo.write(MANIFEST, "a\n");
     let request = repo.request("y", &[(MANIFEST, Some("a\n")), (below, None)]);
-    repo.vcs().commit(&request, &mut |_| Ok(())).unwrap();
+    repo.vcs().commit(&request, &mut |_| Ok(None)).unwrap();
     assert_eq!(
         repo.git(&["ls-tree", "-r", "--name-only", "HEAD", ".tether"]),
         MANIFEST
@@ -404,7 +406,7 @@ fn a_landed_commit_is_found_and_another_is_not() {
     let request = repo.request("the message", &files);
     assert_eq!(repo.vcs().find_landed(&request).unwrap(), None);
     repo.put(&files);
-    let id = repo.vcs().commit(&request, &mut |_| Ok(())).unwrap();
+    let id = repo.vcs().commit(&request, &mut |_| Ok(None)).unwrap();
     assert_eq!(repo.vcs().find_landed(&request).unwrap(), Some(id.clone()));
     repo.advance("on top");
     assert_eq!(repo.vcs().find_landed(&request).unwrap(), Some(id));
@@ -429,7 +431,7 @@ fn a_landed_commit_is_found_and_another_is_not() {
     let request = empty.request("first", &files);
     assert_eq!(empty.vcs().find_landed(&request).unwrap(), None);
     empty.put(&files);
-    let id = empty.vcs().commit(&request, &mut |_| Ok(())).unwrap();
+    let id = empty.vcs().commit(&request, &mut |_| Ok(None)).unwrap();
     assert_eq!(empty.vcs().find_landed(&request).unwrap(), Some(id));
 }
 
@@ -448,7 +450,7 @@ fn recovering_brings_the_index_up_to_a_landed_commit() {
     let before = std::fs::read(&index).unwrap();
     let request = repo.request("x", &files);
     repo.put(&files);
-    let id = repo.vcs().commit(&request, &mut |_| Ok(())).unwrap();
+    let id = repo.vcs().commit(&request, &mut |_| Ok(None)).unwrap();
     std::fs::write(&index, &before).unwrap();
     repo.write(other, "staged since\n");
     repo.git(&["add", other]);

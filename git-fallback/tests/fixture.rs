@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 use tether_engine::Result;
-use tether_engine::id::CommitId;
+use tether_engine::id::{CommitId, OpId};
 use tether_engine::name::BookmarkName;
 use tether_engine::vcs::{CommitRequest, PathChange, Vcs};
 use tether_git_fallback::GitVcs;
@@ -156,6 +156,7 @@ impl<'s> Repo<'s> {
                 .cloned()
                 .unwrap_or_else(|| bookmark("main")),
             expected_head: position.head,
+            operation: OpId::random().unwrap(),
         }
     }
 
@@ -163,7 +164,7 @@ impl<'s> Repo<'s> {
     pub(crate) fn commit(&self, message: &str, files: &[(&str, Option<&str>)]) -> Result<CommitId> {
         self.put(files);
         self.vcs()
-            .commit(&self.request(message, files), &mut |_| Ok(()))
+            .commit(&self.request(message, files), &mut |_| Ok(None))
     }
 
     /// Writes or removes files.

@@ -46,7 +46,7 @@ fn a_git_commit_meanwhile_lands_whole_and_makes_ours_stale() {
         .vcs()
         .commit(&request, &mut |_| {
             repo.git(&["commit", "-q", "-m", "theirs"]);
-            Ok(())
+            Ok(None)
         })
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::StalePlan);
@@ -114,7 +114,7 @@ fn a_branch_that_moves_under_the_commit_is_a_stale_plan() {
         .vcs()
         .commit(&request, &mut |_| {
             repo.git(&["update-ref", "refs/heads/main", &other]);
-            Ok(())
+            Ok(None)
         })
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::StalePlan);
@@ -131,7 +131,7 @@ fn a_branch_that_moves_under_the_commit_is_a_stale_plan() {
     );
     repo.write(MANIFEST, "ours\n");
     let request = repo.request("ours", &[(MANIFEST, Some("ours\n"))]);
-    assert!(repo.vcs().commit(&request, &mut |_| Ok(())).is_err());
+    assert!(repo.vcs().commit(&request, &mut |_| Ok(None)).is_err());
     assert_eq!(repo.git(&["rev-parse", "HEAD"]), other);
     repo.assert_sound();
 }
@@ -167,7 +167,7 @@ fn a_hooked_commit_on_a_moved_branch_is_taken_back() {
     repo.write(MANIFEST, "ours\n");
     let request = repo.request("ours", &[(MANIFEST, Some("ours\n"))]);
     let vcs = tether_git_fallback::GitVcs::open(&repo.path, Some(script)).unwrap();
-    let error = vcs.commit(&request, &mut |_| Ok(())).unwrap_err();
+    let error = vcs.commit(&request, &mut |_| Ok(None)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::StalePlan, "{error}");
     assert_eq!(
         repo.git(&["rev-parse", "HEAD"]),
@@ -199,7 +199,7 @@ fn of_racing_commits_of_one_plan_one_lands() {
                     scope.spawn(move || {
                         let vcs = repo.vcs();
                         barrier.wait();
-                        vcs.commit(&request, &mut |_| Ok(()))
+                        vcs.commit(&request, &mut |_| Ok(None))
                     })
                 })
                 .collect();

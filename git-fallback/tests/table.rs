@@ -135,7 +135,7 @@ fn run(scratch: &Scratch, name: &str, hook: Hook, ours: Ours, signed: bool) {
     let mut announced = None;
     let result = repo.vcs().commit(&request, &mut |id| {
         announced = Some(id.clone());
-        Ok(())
+        Ok(None)
     });
     assert_eq!(others(&repo), before, "{case}");
     if hook == Hook::Refuse {

@@ -32,7 +32,7 @@ pub(super) fn run(context: &Context, args: &InitArgs) -> Result<Outcome> {
     let id: Option<DatasetId> = args.dataset_id.as_deref().map(str::parse).transpose()?;
     let path = args.path.as_deref().unwrap_or(Path::new(""));
     let root = absolute(&context.cwd.join(path))?;
-    let found = discover::repository(&root)?.ok_or_else(|| no_repository(&root))?;
+    let found = discover::repository(&root, &context.jj)?.ok_or_else(|| no_repository(&root))?;
     let report = register::init(&root, &found.vcs, &found.oplog, id)?;
     context.console.answer(args.json, &report, |_| {
         let (root, id) = (clean(&report.root), &report.dataset_id);

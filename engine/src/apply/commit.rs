@@ -56,6 +56,7 @@ pub async fn run(
 ) -> Result<CommitReport> {
     options.message()?;
     let _session = Session::repository(dataset, "tether commit", waiting)?;
+    dataset.oplog.begin()?;
     let recovered = recover::keeping_pins(dataset)?;
     let outcome = run_locked(dataset, options, None).await;
     recovered.settle(dataset, outcome).await
@@ -74,6 +75,7 @@ pub async fn apply_saved(
     let options = saved_options(&plan, options)?;
     options.message()?;
     let _session = Session::repository(dataset, "tether commit --from-plan", waiting)?;
+    dataset.oplog.begin()?;
     let recovered = recover::keeping_pins(dataset)?;
     let outcome = run_locked(dataset, &options, Some(&plan)).await;
     recovered.settle(dataset, outcome).await

@@ -83,10 +83,30 @@ pub fn publish(dataset: &Dataset, workspace: &mut Workspace, record: Record) -> 
 
 /// [`publish`] without the last step: the caller writes `workspace.toml`.
 pub fn publish_head(dataset: &Dataset, workspace: &mut Workspace, record: Record) -> Result<Head> {
-    let store = dataset.op_store();
     let expected = dataset.oplog.head()?;
+    if let Some(head) = expected.as_ref().filter(|head| head.operation == record.id) {
+        // It was published together with the commit it is about.
+        workspace.materialised = Some((head.operation.clone(), head.view.clone()));
+        return Ok(head.clone());
+    }
+    let operation = write(dataset, workspace, record, expected.as_ref())?;
+    dataset.oplog.publish(&operation, expected.as_ref())?;
+    Ok(published(workspace, operation))
+}
+
+/// Writes the view that `workspace` has and the record of the operation that leaves it, durably, and publishes nothing.
+pub(crate) fn write(
+    dataset: &Dataset,
+    workspace: &Workspace,
+    record: Record,
+    head: Option<&Head>,
+) -> Result<Operation> {
+    let store = dataset.op_store();
     let view = store.put_view(&workspace.view)?;
-    let previous = expected.as_ref().map(|head| head.operation.clone());
+    let previous = match head {
+        Some(head) if dataset.is_of(head, &workspace.id)? => Some(head.operation.clone()),
+        _ => None,
+    };
     let operation = match store.operation(&record.id) {
         // A killed command wrote the record and did not get to publish it: records are immutable, and this is it.
         Ok(written) if written.previous == previous && written.view == view => written,
@@ -94,13 +114,17 @@ pub fn publish_head(dataset: &Dataset, workspace: &mut Workspace, record: Record
         Err(_) => record.into_operation(None, previous, workspace, view),
     };
     store.put_operation(&operation)?;
-    dataset.oplog.publish(&operation, expected.as_ref())?;
+    Ok(operation)
+}
+
+/// Says in `workspace` that it is what `operation` left.
+pub(crate) fn published(workspace: &mut Workspace, operation: Operation) -> Head {
     let head = Head {
         operation: operation.id,
         view: operation.view,
     };
     workspace.materialised = Some((head.operation.clone(), head.view.clone()));
-    Ok(head)
+    head
 }
 
 /// Records a `workspace.toml` that something else wrote as an operation of its own, `import-view`, so that undoing what comes next

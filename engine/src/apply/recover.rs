@@ -12,7 +12,7 @@ use super::publish::{self, Record};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::fsutil;
-use crate::id::{CommitId, PinId};
+use crate::id::{CommitId, OpId, PinId};
 use crate::oplog::{Journal, Progress, Unfinished};
 use crate::report::CommitReport;
 use crate::vcs::{CommitRequest, PathChange};
@@ -102,11 +102,11 @@ fn commit(dataset: &Dataset, unfinished: &Unfinished, recovered: &mut Recovered)
     let journal = Journal::resume(unfinished);
     let facts = Facts::of(unfinished);
     let id = &unfinished.operation;
-    let published = published(dataset, unfinished)?;
+    let published = dataset.oplog.published(id)?;
     let landed = match (&facts.announced, published) {
         (_, true) => true,
         (Some(announced), false) => {
-            let request = request(dataset, announced)?;
+            let request = request(dataset, announced, id)?;
             let landed =
                 match steps::landed(dataset, facts.prepared.as_ref(), || Ok(request.clone()))? {
                     None => held_by_head(dataset, &request)?,
@@ -154,15 +154,6 @@ fn write_followed(dataset: &Dataset, workspace: &mut Workspace) -> Result<()> {
     Ok(())
 }
 
-/// Whether the operation is in this checkout's log already.
-fn published(dataset: &Dataset, unfinished: &Unfinished) -> Result<bool> {
-    let Some(head) = dataset.oplog.head()? else {
-        return Ok(false);
-    };
-    // Every writing command recovers first, so it can only be the newest.
-    Ok(head.operation == unfinished.operation)
-}
-
 fn finish(
     dataset: &Dataset,
     unfinished: &Unfinished,
@@ -197,7 +188,7 @@ fn finish(
 }
 
 /// The request of an interrupted dataset commit, its content read from the working tree.
-fn request(dataset: &Dataset, announced: &Announced) -> Result<CommitRequest> {
+fn request(dataset: &Dataset, announced: &Announced, id: &OpId) -> Result<CommitRequest> {
     let mut changes = Vec::new();
     for (path, removed) in &announced.paths {
         let content = if *removed {
@@ -215,6 +206,7 @@ fn request(dataset: &Dataset, announced: &Announced) -> Result<CommitRequest> {
         message: announced.message.clone(),
         bookmark: announced.bookmark.clone(),
         expected_head: announced.head.clone(),
+        operation: id.clone(),
     })
 }
 

@@ -1,7 +1,7 @@
 //! Following the head: which view a checkout is at, given its `workspace.toml` and its head in the operation log.
 
 use super::{Head, OpStore};
-use crate::workspace::Workspace;
+use crate::workspace::{View, Workspace};
 
 /// Brings `workspace`, as just read, to what the operation log says. In memory only.
 ///
@@ -9,8 +9,25 @@ use crate::workspace::Workspace;
 /// - The head moved on (a command was killed before it wrote the file, or jj moved the anchor): the head's view counts.
 /// - The file is another than the view it names, or names none: something else wrote it. It counts as it is, and `materialised`
 ///   becomes `None`, so that the next writing command records it as an operation.
-pub fn follow(workspace: &mut Workspace, head: Option<&Head>, store: &OpStore) {
+/// - There is no head any more although the file names an operation, and the repository's own undo moves the head
+///   (`moves_with_vcs`): everything was undone, and the checkout is on no bookmark.
+pub fn follow(
+    workspace: &mut Workspace,
+    head: Option<&Head>,
+    store: &OpStore,
+    moves_with_vcs: bool,
+) {
     let view = OpStore::view_id(&workspace.view);
+    if head.is_none()
+        && moves_with_vcs
+        && let Some((_, named)) = &workspace.materialised
+    {
+        if *named == view {
+            workspace.view = View::default();
+        }
+        workspace.materialised = None;
+        return;
+    }
     let current = match (&workspace.materialised, head) {
         // The same content as the head's view is that view, whoever wrote the file.
         (_, Some(head)) if head.view == view => Some(head.clone()),

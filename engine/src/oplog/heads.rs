@@ -2,9 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Head, OpLog, Operation, step};
+use super::{Head, OpLog, OpStore, Operation, step};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fsutil;
+use crate::id::OpId;
+
+/// How far back a published operation is looked for: an interrupted one is among the newest.
+const SEARCHED: usize = 16;
 
 /// `<shared dir>/tether/heads/<checkout>`: replaced atomically, under the repository lock or the checkout lock.
 ///
@@ -12,6 +16,7 @@ use crate::fsutil;
 #[derive(Clone, Debug)]
 pub struct FileHeads {
     path: PathBuf,
+    store: OpStore,
 }
 
 impl FileHeads {
@@ -19,6 +24,7 @@ impl FileHeads {
     pub fn new(shared_dir: &Path, checkout: &str) -> Self {
         Self {
             path: shared_dir.join("tether/heads").join(checkout),
+            store: OpStore::new(shared_dir),
         }
     }
 }
@@ -60,6 +66,14 @@ impl OpLog for FileHeads {
         fsutil::write_atomic(&self.path, &content)?;
         step("published");
         Ok(())
+    }
+
+    fn published(&self, operation: &OpId) -> Result<bool> {
+        let Some(head) = self.head()? else {
+            return Ok(false);
+        };
+        let chain = self.store.chain(&head.operation, SEARCHED)?;
+        Ok(chain.iter().any(|it| it.id == *operation))
     }
 }
 

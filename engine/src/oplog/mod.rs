@@ -68,6 +68,37 @@ pub trait OpLog: Send + Sync {
     fn head(&self) -> Result<Option<Head>>;
 
     /// Makes `operation` (already in the [`OpStore`]) the head, when the head still is `expected`. This is the commit point of an
-    /// operation that makes no commit. A head that moved is a `StalePlan` error.
+    /// operation that makes no commit. A head that moved is a `StalePlan` error; a head that is `operation` already is success.
     fn publish(&self, operation: &Operation, expected: Option<&Head>) -> Result<()>;
+
+    /// Called with the locks held before a writing command observes: what the user changed in the working copy is recorded as the
+    /// user's, so that it is not part of the operation (jj: a snapshot). Does nothing under git.
+    fn begin(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Whether `operation` was ever published in this checkout, also when it was undone since.
+    fn published(&self, operation: &OpId) -> Result<bool>;
+
+    /// Whether the repository's own undo moves the head (jj). A checkout without a head is then at its start: there is no operation
+    /// that was not undone.
+    fn moves_with_vcs(&self) -> bool {
+        false
+    }
+
+    /// Publishes `undo` by taking the whole repository back to before `undone`, when nothing but undone operations happened since.
+    /// `false`: other things happened since, and nothing was done; or this log cannot do that (git).
+    ///
+    /// The working copy is as it was before `undone` afterwards. `undo` is the head afterwards.
+    fn rewind(&self, undo: &Operation, undone: &OpId, expected: Option<&Head>) -> Result<bool> {
+        let _ = (undo, undone, expected);
+        Ok(false)
+    }
+
+    /// The newest `limit` operations of this checkout that the repository's own log holds and that are not among the head's ancestors:
+    /// those its own undo took back. Newest first.
+    fn taken_back(&self, limit: usize) -> Result<Vec<OpId>> {
+        let _ = limit;
+        Ok(Vec::new())
+    }
 }

@@ -81,6 +81,7 @@ impl<'a> Editor<'a> {
             Reach::Checkout => Session::checkout(dataset, command, waiting)?,
             Reach::Stores => Session::repository(dataset, command, waiting)?,
         };
+        dataset.oplog.begin()?;
         if interrupted(dataset)? {
             if reach == Reach::Checkout {
                 // The repository's lock comes first.
@@ -197,12 +198,7 @@ pub(super) fn undo(dataset: &Dataset, edits: &[Edit]) -> Result<()> {
 pub(crate) fn recover(dataset: &Dataset, unfinished: &Unfinished) -> Result<String> {
     let (id, command) = (&unfinished.operation, &unfinished.command);
     let journal = Journal::resume(unfinished);
-    // Every writing command recovers first, so a published one can only be the newest.
-    let published = dataset
-        .oplog
-        .head()?
-        .is_some_and(|head| head.operation == *id);
-    if published {
+    if dataset.oplog.published(id)? {
         let workspace = dataset.workspace()?;
         if workspace.materialised.is_some() {
             dataset.write_workspace(&workspace)?;

@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tether_engine::id::CommitId;
 use tether_engine::json;
 use tether_engine::name::BookmarkName;
+use tether_engine::oplog::Operation;
 use tether_engine::vcs::{
-    Blob, Checkout, CommitRequest, Completeness, History, HistoryCommit, Position, Tree, Vcs,
-    VcsKind,
+    Blob, Checkout, CommitRequest, Completeness, History, HistoryCommit, Position, Tree,
+    UncommitRequest, Vcs, VcsKind,
 };
 use tether_engine::{Error, ErrorKind, Result};
 
@@ -365,7 +366,7 @@ impl Vcs for FakeVcs {
     fn commit(
         &self,
         request: &CommitRequest,
-        prepared: &mut dyn FnMut(&CommitId) -> Result<()>,
+        prepared: &mut dyn FnMut(&CommitId) -> Result<Option<Operation>>,
     ) -> Result<CommitId> {
         let trouble = self.with(|inner| inner.trouble);
         if trouble == Trouble::Refused {
@@ -390,6 +391,16 @@ impl Vcs for FakeVcs {
             return Err(Error::vcs("the connection was lost"));
         }
         Ok(id)
+    }
+
+    fn check_can_uncommit(&self, request: &UncommitRequest) -> Result<()> {
+        let _ = request;
+        todo!("undo")
+    }
+
+    fn uncommit(&self, request: &UncommitRequest, operation: &Operation) -> Result<()> {
+        let _ = (request, operation);
+        todo!("undo")
     }
 
     fn find_landed(&self, request: &CommitRequest) -> Result<Option<CommitId>> {

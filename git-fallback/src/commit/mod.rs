@@ -26,6 +26,7 @@ use gix::actor::Signature;
 use gix::objs::tree::EntryKind;
 use gix::state::InProgress;
 use tether_engine::id::CommitId;
+use tether_engine::oplog::Operation;
 use tether_engine::vcs::{CommitRequest, PathChange};
 use tether_engine::{Error, ErrorKind, Result};
 
@@ -136,7 +137,7 @@ pub(crate) fn commit(
     workdir: &Path,
     git: Option<&Path>,
     request: &CommitRequest,
-    prepared: &mut dyn FnMut(&CommitId) -> Result<()>,
+    prepared: &mut dyn FnMut(&CommitId) -> Result<Option<Operation>>,
 ) -> Result<CommitId> {
     check(repo)?;
     let message = message::clean(&request.message)?;

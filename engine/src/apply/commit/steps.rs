@@ -118,7 +118,7 @@ pub(super) async fn apply(
     }
     let commit = match run.commit(&mut journal) {
         Ok(commit) => commit,
-        Err(error) => match run.landed() {
+        Err(error) => match run.landed(&journal.operation) {
             Ok(Some(commit)) => Some(commit),
             Ok(None) => return Err(run.roll_back(journal, error).await),
             Err(unknown) => return Err(undecided(error, &unknown)),
@@ -351,7 +351,7 @@ impl Run<'_> {
         if !self.commits() {
             return Ok(None);
         }
-        let request = self.request()?;
+        let request = self.request(journal.operation.clone())?;
         if request.changes.is_empty() {
             return Ok(None);
         }
@@ -367,17 +367,28 @@ impl Run<'_> {
         };
         journal.intent(VCS_COMMIT, json!(announced))?;
         self.announced = true;
-        let prepared = &mut self.prepared;
+        let operation = journal.operation.clone();
+        let mut prepared = None;
         let commit = self.dataset.vcs.commit(&request, &mut |id| {
-            *prepared = Some(id.clone());
-            journal.intent(VCS_PREPARED, json!({ "commit": id }))
-        })?;
+            prepared = Some(id.clone());
+            journal.intent(VCS_PREPARED, json!({ "commit": id }))?;
+            if !self.dataset.vcs.carries_operations() {
+                return Ok(None);
+            }
+            let record = self.record(operation.clone(), Some(id));
+            let mut workspace = self.world.workspace.clone();
+            settle_view(&mut workspace, &self.outcome);
+            let head = self.dataset.oplog.head()?;
+            publish::write(self.dataset, &workspace, record, head.as_ref()).map(Some)
+        });
+        self.prepared = prepared;
+        let commit = commit?;
         // The commit stands from here on: the record of it may fail, and `finish` goes on all the same.
         let _ = journal.did(VCS_COMMIT, json!({ "commit": commit }));
         Ok(Some(commit))
     }
 
-    fn request(&self) -> Result<CommitRequest> {
+    fn request(&self, operation: OpId) -> Result<CommitRequest> {
         let Some(bookmark) = self.world.workspace.view.bookmark.clone() else {
             return Err(Error::internal("a commit was planned on no bookmark"));
         };
@@ -407,6 +418,7 @@ impl Run<'_> {
             message: self.options.message()?.to_owned(),
             bookmark,
             expected_head: self.world.position.head.clone(),
+            operation,
         })
     }
 
@@ -438,11 +450,13 @@ impl Run<'_> {
     }
 
     /// Whether the dataset commit stands although making it ended in an error.
-    fn landed(&self) -> Result<Option<CommitId>> {
+    fn landed(&self, operation: &OpId) -> Result<Option<CommitId>> {
         if !self.announced {
             return Ok(None);
         }
-        landed(self.dataset, self.prepared.as_ref(), || self.request())
+        landed(self.dataset, self.prepared.as_ref(), || {
+            self.request(operation.clone())
+        })
     }
 
     /// Takes back what this run did, newest first. Returns `error`, with what could not be taken back.
@@ -471,17 +485,7 @@ impl Run<'_> {
         journal: Journal,
         commit: Option<CommitId>,
     ) -> Result<(CommitReport, Vec<PinId>)> {
-        let record = Record {
-            id: journal.operation.clone(),
-            command: "commit".to_owned(),
-            plan: Some(self.decided.plan.to_value()),
-            result: result(&self.outcome, commit.as_ref()),
-            pre: self.pre(commit.as_ref()),
-            commit: commit.clone(),
-            undoes: None,
-            step_of: None,
-            progress: self.progress(commit.as_ref()),
-        };
+        let record = self.record(journal.operation.clone(), commit.as_ref());
         let workspace = &mut self.world.workspace;
         settle_view(workspace, &self.outcome);
         let finished =
@@ -491,6 +495,20 @@ impl Run<'_> {
         }
         let pins = self.cuts.into_keys().collect();
         Ok((report(&self.decided, &self.outcome, commit), pins))
+    }
+
+    fn record(&self, id: OpId, commit: Option<&CommitId>) -> Record {
+        Record {
+            id,
+            command: "commit".to_owned(),
+            plan: Some(self.decided.plan.to_value()),
+            result: result(&self.outcome, commit),
+            pre: self.pre(commit),
+            commit: commit.cloned(),
+            undoes: None,
+            step_of: None,
+            progress: self.progress(commit),
+        }
     }
 
     /// What undo needs: the head before, and what the manifests held when no commit holds it.
