@@ -39,17 +39,23 @@ mod cli {
     mod test_verify;
 }
 
+mod jj {
+    mod test_code_repo;
+    mod test_machine;
+}
+
 #[test]
 fn no_test_file_is_forgotten() {
     let tests = common::checkout().join("tests");
     let runner = std::fs::read_to_string(tests.join("runner.rs")).unwrap();
     let listed = |name: &str| runner.contains(&format!("mod {name};"));
     let mut seen = 0;
-    for folder in ["", "cli", "common"] {
+    for folder in ["", "cli", "common", "jj"] {
         for entry in std::fs::read_dir(tests.join(folder)).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-            let is_test = folder == "cli" || !["runner", "mod"].contains(&name.as_str());
+            let is_test =
+                ["cli", "jj"].contains(&folder) || !["runner", "mod"].contains(&name.as_str());
             if path.extension().is_some_and(|ext| ext == "rs") && is_test && folder != "common" {
                 assert!(
                     listed(&name),

@@ -5,10 +5,11 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tempfile::TempDir;
 
-use super::{Names, Output};
+use super::{Names, Output, jj};
 
 /// The id of datasets made by [`TestEnvironment::dataset`].
 pub(crate) const DATASET: &str = "0a1b2c3d";
@@ -28,6 +29,7 @@ pub(crate) struct TestEnvironment {
     _folder: TempDir,
     root: PathBuf,
     names: Mutex<Names>,
+    commands: AtomicU64,
 }
 
 impl TestEnvironment {
@@ -39,11 +41,13 @@ impl TestEnvironment {
         let root = folder.path().canonicalize().unwrap();
         std::fs::create_dir(root.join("home")).unwrap();
         std::fs::write(root.join("gitconfig"), GIT_CONFIG).unwrap();
+        jj::prepare(&root);
         let names = Mutex::new(Names::new(&root));
         Self {
             _folder: folder,
             root,
             names,
+            commands: AtomicU64::new(0),
         }
     }
 
@@ -122,10 +126,15 @@ impl TestEnvironment {
             .env("TZ", "UTC")
             .env("LC_ALL", "C.UTF-8")
             .stdin(Stdio::null());
+        jj::hermetic(
+            &mut command,
+            &self.root,
+            self.commands.fetch_add(1, Ordering::Relaxed),
+        );
         command
     }
 
-    fn output(&self, output: std::process::Output) -> Output {
+    pub(super) fn output(&self, output: std::process::Output) -> Output {
         Output::new(output, &mut self.names.lock().unwrap())
     }
 }
@@ -133,7 +142,7 @@ impl TestEnvironment {
 /// A folder to run commands in.
 #[derive(Clone)]
 pub(crate) struct WorkDir<'a> {
-    env: &'a TestEnvironment,
+    pub(super) env: &'a TestEnvironment,
     path: PathBuf,
 }
 
@@ -193,7 +202,7 @@ impl WorkDir<'_> {
         self.env.output(command.output().unwrap())
     }
 
-    /// Runs a shell script in which `tether` is this build.
+    /// Runs a shell script in which `tether`, `jj` and `stock-jj` are this build's.
     #[must_use = "look at what the command answered, or say `.success()`"]
     pub(crate) fn shell(&self, script: &str) -> Output {
         let mut command = self.env.command("bash", &self.path);
@@ -239,7 +248,7 @@ impl WorkDir<'_> {
         self.path.join(name).symlink_metadata().is_ok()
     }
 
-    /// Every file below this folder but git's and the cache's, with its content: equal before and after means nothing changed.
+    /// Every file below this folder but git's, jj's and the cache's, with its content: equal before and after means nothing changed.
     pub(crate) fn files(&self) -> Vec<(PathBuf, String)> {
         let mut files = Vec::new();
         let mut folders = vec![self.path.clone()];
@@ -247,7 +256,10 @@ impl WorkDir<'_> {
             for entry in std::fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
                 let name = path.file_name().unwrap();
-                if name == ".git" || name == "cache" || name == "lock" {
+                if [".git", ".jj", "cache", "lock"]
+                    .iter()
+                    .any(|own| name == *own)
+                {
                     continue;
                 }
                 if path.symlink_metadata().unwrap().is_dir() {

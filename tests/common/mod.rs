@@ -1,6 +1,7 @@
 //! What every story needs: a machine of its own, and what a command answered as one text.
 
 mod environment;
+mod jj;
 mod output;
 
 pub(crate) use environment::{DATASET, TestEnvironment, WorkDir};

@@ -1,11 +1,14 @@
 //! What a command answered, with ids and paths replaced by stable names.
 //!
 //! `$TEST_ENV` is the machine's folder, `C1` a commit, `C1:12` its first 12 digits, `H1` another hash of 64 digits, `W1` an id of 32,
-//! `P1` of 16, `O1` of 12, `L1` of 20: numbered in the order in which a test meets them.
+//! `P1` of 16, `O1` of 12, `L1` of 20, `J1` of 128 (an operation of jj's); `X1` a change of jj's. They are numbered in the order in which
+//! a test meets them, and `:N` says that only the first N characters were shown.
 
 use std::collections::HashMap;
 use std::fmt::{self, Write as _};
 use std::path::Path;
+
+use super::DATASET;
 
 /// Names for ids, kept over a whole test.
 pub(crate) struct Names {
@@ -42,35 +45,59 @@ impl Names {
     }
 
     fn name(&mut self, word: &str) -> String {
-        let is_hex = word
-            .bytes()
-            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
-        let letter = match word.len() {
-            40 => "C",
-            64 => "H",
-            32 => "W",
-            20 => "L",
-            16 => "P",
-            12 => "O",
-            _ => return word.to_owned(),
-        };
-        if !is_hex {
+        let Some((letter, length)) = kind(word) else {
             return word.to_owned();
-        }
-        if let Some((id, name)) = self.known.iter().find(|(id, _)| id.starts_with(word)) {
-            let short = if id == word {
+        };
+        let short = |known: &str| {
+            if word.len() == length && known.len() <= length {
                 String::new()
             } else {
                 format!(":{}", word.len())
-            };
-            return format!("{name}{short}");
+            }
+        };
+        // Seen shorter before, and told apart by the same letter; or seen longer.
+        let same = |id: &str, name: &str| {
+            id.starts_with(word) || (name.starts_with(letter) && word.starts_with(id))
+        };
+        let known = self.known.iter_mut();
+        if let Some((id, name)) = known.into_iter().find(|(id, name)| same(id, name)) {
+            let shown = format!("{name}{}", short(id));
+            if word.len() > id.len() {
+                word.clone_into(id);
+            }
+            return shown;
         }
         let count = self.counts.entry(letter).or_default();
         *count += 1;
         let name = format!("{letter}{count}");
         self.known.push((word.to_owned(), name.clone()));
-        name
+        let short = short(word);
+        format!("{name}{short}")
     }
+}
+
+/// The letter for an id and its full length; `None` for any other word.
+fn kind(word: &str) -> Option<(&'static str, usize)> {
+    let all = |is: fn(u8) -> bool| word.bytes().all(is);
+    if all(|b| (b'k'..=b'z').contains(&b)) {
+        // A change id of jj's.
+        return matches!(word.len(), 8 | 12 | 32).then_some(("X", 32));
+    }
+    if !all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)) {
+        return None;
+    }
+    Some(match word.len() {
+        128 => ("J", 128),
+        64 => ("H", 64),
+        40 => ("C", 40),
+        32 => ("W", 32),
+        20 => ("L", 20),
+        16 => ("P", 16),
+        12 => ("O", 12),
+        // As jj shortens commit ids.
+        8 if word != DATASET && !all(|b| b.is_ascii_digit()) => ("C", 40),
+        _ => return None,
+    })
 }
 
 /// Both streams and the exit status of a command.
