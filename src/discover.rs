@@ -9,10 +9,10 @@ use std::sync::Arc;
 use tether_engine::config::Config;
 use tether_engine::dataset::{Dataset, Parts};
 use tether_engine::oplog::{FileHeads, OpLog};
-use tether_engine::vcs::Vcs;
+use tether_engine::vcs::{Vcs, VcsKind};
 use tether_engine::{Error, Result, fsutil, json};
 use tether_git_fallback::GitVcs;
-use tether_jj::Options;
+use tether_jj::{Jj, JjLog, JjVcs, Options};
 
 use crate::backends;
 use crate::render::quoted;
@@ -33,7 +33,9 @@ pub fn dataset(start: &Path, jj: &Options) -> Result<Dataset> {
     })?;
     // Opening found `secrets.toml` untracked: only now may it name a program.
     if let Some(git) = dataset.secrets.git_path() {
-        dataset.vcs = open_git(dataset.vcs.workdir(), Some(git.clone()))?;
+        if dataset.vcs.kind() == VcsKind::Git {
+            dataset.vcs = open_git(dataset.vcs.workdir(), Some(git.clone()))?;
+        }
         dataset.registry = backends::registry(Some(&dataset.root), Some(git));
     }
     Ok(dataset)
@@ -49,12 +51,15 @@ pub struct Enclosing {
 
 /// The repository that encloses `root`; `None` where there is none.
 pub fn repository(root: &Path, jj: &Options) -> Result<Option<Enclosing>> {
-    let _ = jj;
     let Some(found) = find_repository(root)? else {
         return Ok(None);
     };
     if found.jj && !(found.git && prefers_git(root)?) {
-        return Err(no_jj(&found, root));
+        let jj = Jj::open(&found.root, root, jj)?;
+        return Ok(Some(Enclosing {
+            vcs: Arc::new(JjVcs::new(Arc::clone(&jj))),
+            oplog: Arc::new(JjLog::new(jj)),
+        }));
     }
     let vcs = open_git(&found.root, None)?;
     let oplog = FileHeads::new(vcs.shared_dir(), &log_name(&*vcs, root));
@@ -140,7 +145,7 @@ fn no_dataset(start: &Path, stray: Option<&Path>) -> Error {
         )),
         None => Error::user(format!("no tether dataset found at or above {place}")),
     }
-    .with_hint("cd to a dataset, or make one of a git repository: `tether init`")
+    .with_hint("cd to a dataset, or make one of a repository: `tether init`")
 }
 
 fn no_repository(root: &Path) -> Error {
@@ -152,18 +157,4 @@ fn no_repository(root: &Path) -> Error {
         "bring its repository back, or make one: `git init {}`",
         quoted(&place.to_string())
     ))
-}
-
-fn no_jj(found: &Repository, root: &Path) -> Error {
-    let error = Error::capability(format!(
-        "{} is a jj repository, and jj support is not in this build yet",
-        found.root.display()
-    ));
-    if !found.git {
-        error.with_hint("use a git repository, or one that jj shares with git")
-    } else if root.join(DATASET_FILE).exists() {
-        error.with_hint("set `prefer = \"git\"` under `[vcs]` in tether.toml to use its git side")
-    } else {
-        error.with_hint("make the dataset in a git repository that jj does not share")
-    }
 }

@@ -36,6 +36,8 @@ impl VcsKind {
 pub struct Position {
     /// The commit the next one goes on top of; `None` before the first.
     pub head: Option<CommitId>,
+    /// Under jj, the further commits it goes on top of, when the working copy is a merge.
+    pub merged: Vec<CommitId>,
     /// The bookmarks the working copy is on (git: the branch `HEAD` names, even unborn; none when detached).
     pub bookmarks: Vec<BookmarkName>,
 }

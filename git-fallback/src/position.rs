@@ -28,14 +28,17 @@ pub(crate) fn position(repo: &gix::Repository) -> Result<Position> {
     Ok(match &head.kind {
         Kind::Unborn(name) => Position {
             head: None,
+            merged: Vec::new(),
             bookmarks: branch(name),
         },
         Kind::Detached { target, .. } => Position {
             head: Some(commit_id(*target)),
+            merged: Vec::new(),
             bookmarks: Vec::new(),
         },
         Kind::Symbolic(reference) => Position {
             head: tether_gitkit::refs::target(repo, "HEAD")?.map(commit_id),
+            merged: Vec::new(),
             bookmarks: branch(&reference.name),
         },
     })

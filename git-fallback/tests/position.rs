@@ -12,6 +12,7 @@ fn head_is_born_unborn_or_detached() {
     assert_eq!(vcs.kind(), VcsKind::Git);
     let unborn = Position {
         head: None,
+        merged: Vec::new(),
         bookmarks: vec![bookmark("main")],
     };
     assert_eq!(vcs.position().unwrap(), unborn);
@@ -20,12 +21,14 @@ fn head_is_born_unborn_or_detached() {
     let head = repo.rev("HEAD");
     let born = Position {
         head: Some(head.clone()),
+        merged: Vec::new(),
         bookmarks: vec![bookmark("main")],
     };
     assert_eq!(vcs.position().unwrap(), born);
     repo.git(&["checkout", "-q", "--detach"]);
     let detached = Position {
         head: Some(head.clone()),
+        merged: Vec::new(),
         bookmarks: vec![],
     };
     assert_eq!(vcs.position().unwrap(), detached);

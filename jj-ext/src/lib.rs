@@ -3,10 +3,49 @@
 //! ```text
 //!   run        the custom `jj`: every stock command, `jj tether`, and what follows a command that moved the operation log
 //!   options    what a command line says about the repository: which operation, which settings
+//!
+//!   repo       a repository opened at one operation, its locks
+//!   settings   jj's configuration
+//!   vcs        the `Vcs`: position, bookmarks, files, history
+//!     revisions, trees, checkouts, commit
+//!   log        the operation log: begin (what git and the user did), publish, undo
+//!     anchor     the head, inside jj's View
+//!     snapshot   the working copy with tether's matchers
+//!     change     one operation of jj's, with everything jj's own commands do
+//!     describe   its line in `jj op log`
+//!     exclude    files of one checkout stay out of every snapshot
 //! ```
+//!
+//! jj's code is asynchronous and its futures stay on their thread: everything here blocks on them.
 
+mod anchor;
+mod change;
+mod checkouts;
+mod commit;
+mod describe;
+mod exclude;
+mod log;
 mod options;
+mod repo;
+mod revisions;
 mod run;
+mod settings;
+mod snapshot;
+mod trees;
+mod vcs;
 
+pub use log::JjLog;
 pub use options::Options;
+pub use repo::Jj;
 pub use run::{After, JJ_VERSION, run, stock};
+pub use vcs::JjVcs;
+
+use tether_engine::Error;
+
+/// An error of jj about what tether was doing.
+fn failed(
+    what: impl Into<String>,
+    error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> Error {
+    Error::vcs(what).with_source(error)
+}

@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::discover;
 use crate::render::{clean, quoted};
 
-/// Initialize a tether dataset in an existing git repository
+/// Initialize a tether dataset in an existing jj or git repository
 ///
 /// Writes `tether.toml` and `.tether/`, and puts the working copy on the trunk bookmark. Fails whole when there is no repository at or
 /// above PATH: nothing stays behind.
@@ -44,10 +44,10 @@ pub(super) fn run(context: &Context, args: &InitArgs) -> Result<Outcome> {
 }
 
 fn no_repository(root: &Path) -> Error {
-    let place = root.display();
+    let place = root.display().to_string();
+    let quoted = quoted(&place);
     Error::vcs(format!("no git or jj repository found at or above {place}")).with_hint(format!(
-        "make one first: `git init {}`",
-        quoted(&place.to_string())
+        "make one first: `jj git init {quoted}` or `git init {quoted}`"
     ))
 }
 

@@ -22,13 +22,13 @@ fn where_there_is_no_dataset_the_path_is_named() {
     assert_snapshot!(env.work_dir("nowhere").tether(["status"]), @r"
     ------- stderr -------
     Error: no tether dataset found at or above $TEST_ENV/nowhere
-    Hint: cd to a dataset, or make one of a git repository: `tether init`
+    Hint: cd to a dataset, or make one of a repository: `tether init`
     [exit status: 1]
     ");
     assert_snapshot!(env.git_repo("plain").tether(["status"]), @r"
     ------- stderr -------
     Error: no tether dataset found at or above $TEST_ENV/plain
-    Hint: cd to a dataset, or make one of a git repository: `tether init`
+    Hint: cd to a dataset, or make one of a repository: `tether init`
     [exit status: 1]
     ");
 }
@@ -57,7 +57,7 @@ fn a_stray_dataset_file_above_the_repository_is_not_taken() {
     assert_snapshot!(plain.tether(["status"]), @r"
     ------- stderr -------
     Error: no tether dataset found at or above $TEST_ENV/plain: the tether.toml in $TEST_ENV is outside this repository and in none of its own
-    Hint: cd to a dataset, or make one of a git repository: `tether init`
+    Hint: cd to a dataset, or make one of a repository: `tether init`
     [exit status: 1]
     ");
     // Neither where there is no repository at all.
@@ -86,32 +86,35 @@ fn a_repository_inside_a_dataset_belongs_to_it() {
     );
 }
 
+/// A colocated repository is a jj repository, unless the dataset says otherwise.
 #[test]
-fn a_jj_repository_is_refused_unless_its_git_side_is_preferred() {
+fn the_git_side_of_a_jj_repository_is_used_when_it_is_preferred() {
+    let env = TestEnvironment::new();
+    let dir = env.jj_repo("ds");
+    dir.tether(["init"]).success();
+    assert_eq!(dir.jj_operations()[0], "tether init");
+    let text = dir.read("tether.toml");
+    dir.write("tether.toml", format!("{text}\n[vcs]\nprefer = \"git\"\n"));
+    dir.git(["symbolic-ref", "HEAD", "refs/heads/main"]);
+    dir.tether(["commit", "-m", "by git"]).success();
+    assert_eq!(dir.jj_operations()[0], "tether init");
+    assert_eq!(dir.git(["log", "-1", "--format=%s"]), "by git");
+}
+
+/// A directory that is named like jj's and is none of jj's repositories.
+#[test]
+fn a_broken_jj_repository_is_named() {
     let env = TestEnvironment::new();
     let dir = env.dataset();
     dir.dir(".jj/repo");
-    assert_snapshot!(dir.tether(["status"]), @r#"
-    ------- stderr -------
-    Error: $TEST_ENV/ds is a jj repository, and jj support is not in this build yet
-    Hint: set `prefer = "git"` under `[vcs]` in tether.toml to use its git side
-    [exit status: 1]
-    "#);
-    assert_snapshot!(dir.tether(["init"]), @r#"
-    ------- stderr -------
-    Error: $TEST_ENV/ds is a jj repository, and jj support is not in this build yet
-    Hint: set `prefer = "git"` under `[vcs]` in tether.toml to use its git side
-    [exit status: 1]
-    "#);
-    let text = dir.read("tether.toml");
-    dir.write("tether.toml", format!("{text}\n[vcs]\nprefer = \"git\"\n"));
-    dir.tether(["status"]).success();
-    // Without a git side there is nothing to prefer.
-    std::fs::remove_dir_all(dir.path().join(".git")).unwrap();
     assert_snapshot!(dir.tether(["status"]), @r"
     ------- stderr -------
-    Error: $TEST_ENV/ds is a jj repository, and jj support is not in this build yet
-    Hint: use a git repository, or one that jj shares with git
+    Error: cannot open the jj workspace at $TEST_ENV/ds
+    Caused by: Cannot read the repo
+    Caused by: Failed to read commit backend type
+    Caused by: Cannot access $TEST_ENV/ds/.jj/repo/store/type
+    Caused by: No such file or directory (os error 2)
+    Hint: `jj -R $TEST_ENV/ds status` says more
     [exit status: 1]
     ");
 }

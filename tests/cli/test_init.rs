@@ -112,13 +112,13 @@ fn init_outside_a_repository_leaves_nothing() {
     assert_snapshot!(dir.tether(["init"]), @r"
     ------- stderr -------
     Error: no git or jj repository found at or above $TEST_ENV/nowhere
-    Hint: make one first: `git init $TEST_ENV/nowhere`
+    Hint: make one first: `jj git init $TEST_ENV/nowhere` or `git init $TEST_ENV/nowhere`
     [exit status: 1]
     ");
     assert_snapshot!(dir.tether(["init", "new/folder"]), @r"
     ------- stderr -------
     Error: no git or jj repository found at or above $TEST_ENV/nowhere/new/folder
-    Hint: make one first: `git init $TEST_ENV/nowhere/new/folder`
+    Hint: make one first: `jj git init $TEST_ENV/nowhere/new/folder` or `git init $TEST_ENV/nowhere/new/folder`
     [exit status: 1]
     ");
     assert_eq!(dir.files(), []);

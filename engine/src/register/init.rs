@@ -4,12 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde_json::Value;
+
+use crate::clock;
 use crate::config::{Config, GITIGNORE};
 use crate::error::{Error, Result};
 use crate::fsutil;
-use crate::id::{DatasetId, WorkspaceId};
+use crate::id::{DatasetId, OpId, WorkspaceId};
 use crate::name::BookmarkName;
-use crate::oplog::OpLog;
+use crate::oplog::{OpLog, OpStore, Operation};
 use crate::report::InitReport;
 use crate::vcs::Vcs;
 use crate::workspace::Workspace;
@@ -27,15 +30,18 @@ pub fn init(
     oplog: &Arc<dyn OpLog>,
     id: Option<DatasetId>,
 ) -> Result<InitReport> {
-    // The first operation records the view this leaves, so there is nothing to publish yet. A log that cannot be read is a fault now.
+    // A log that cannot be read is a fault now.
     oplog.head()?;
+    oplog.begin()?;
     let root = real(root);
     refuse_place(&root, vcs.workdir())?;
     let trunk = trunk(&**vcs)?;
     refuse_ignored(&root, &**vcs)?;
     let id = id.map_or_else(DatasetId::random, Ok)?;
     let mut made = Made::default();
-    match write(&root, &**vcs, &id, &trunk, &mut made) {
+    let written = write(&root, &**vcs, &id, &trunk, &mut made)
+        .and_then(|workspace| publish_first(&root, &**vcs, &**oplog, workspace));
+    match written {
         Ok(()) => Ok(InitReport {
             root: root.display().to_string(),
             dataset_id: id,
@@ -53,7 +59,7 @@ fn write(
     id: &DatasetId,
     trunk: &BookmarkName,
     made: &mut Made,
-) -> Result<()> {
+) -> Result<Workspace> {
     let tether = root.join(".tether");
     made.dir(&tether.join("objects"))?;
     made.file(&tether.join(".gitignore"), GITIGNORE)?;
@@ -61,7 +67,43 @@ fn write(
     workspace.view.bookmark = Some(trunk.clone());
     made.file(&tether.join("workspace.toml"), &workspace.to_toml())?;
     vcs.adopt_trunk(trunk)?;
-    made.file(&root.join(CONFIG), &Config::initial_text(id, trunk))
+    made.file(&root.join(CONFIG), &Config::initial_text(id, trunk))?;
+    Ok(workspace)
+}
+
+/// Where the repository's own undo moves the log, it begins here, and `init` can be undone like anything else. Elsewhere the first
+/// operation records the view that `init` leaves.
+fn publish_first(
+    root: &Path,
+    vcs: &dyn Vcs,
+    oplog: &dyn OpLog,
+    mut workspace: Workspace,
+) -> Result<()> {
+    if !oplog.moves_with_vcs() {
+        return Ok(());
+    }
+    let store = OpStore::new(vcs.shared_dir());
+    let expected = oplog.head()?;
+    let operation = Operation {
+        id: OpId::random()?,
+        previous: None,
+        at: clock::now(),
+        command: "init".to_owned(),
+        workspace: workspace.id.clone(),
+        view: store.put_view(&workspace.view)?,
+        plan: None,
+        result: Value::Null,
+        pre: Value::Null,
+        commit: None,
+        undoes: None,
+        step_of: None,
+        progress: Vec::new(),
+    };
+    store.put_operation(&operation)?;
+    oplog.publish(&operation, expected.as_ref())?;
+    workspace.materialised = Some((operation.id, operation.view));
+    let path = root.join(".tether/workspace.toml");
+    fsutil::write_atomic(&path, workspace.to_toml().as_bytes())
 }
 
 fn refuse_place(root: &Path, workdir: &Path) -> Result<()> {

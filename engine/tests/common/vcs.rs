@@ -244,6 +244,7 @@ impl Vcs for FakeVcs {
     fn position(&self) -> Result<Position> {
         Ok(self.with(|inner| Position {
             head: inner.head.clone(),
+            merged: Vec::new(),
             bookmarks: inner.branch.iter().cloned().collect(),
         }))
     }

@@ -66,6 +66,7 @@ fn world() -> World {
         workspace,
         position: Position {
             head: Some(CommitId::new("c0ffee")),
+            merged: Vec::new(),
             bookmarks: vec![bookmark("main")],
         },
         objects: BTreeMap::new(),
