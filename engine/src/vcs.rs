@@ -40,6 +40,8 @@ pub struct Position {
     pub merged: Vec<CommitId>,
     /// The bookmarks the working copy is on (git: the branch `HEAD` names, even unborn; none when detached).
     pub bookmarks: Vec<BookmarkName>,
+    /// Under jj, the bookmarks that are at several places at once, or at one and deleted: each with its places.
+    pub conflicted: BTreeMap<BookmarkName, Vec<CommitId>>,
 }
 
 /// Another checkout of the same repository (a git worktree, a jj workspace), or this one.
@@ -230,11 +232,6 @@ pub trait Vcs: Send + Sync {
     fn conflicts(&self, prefix: &str) -> Result<Vec<String>> {
         let _ = prefix;
         Ok(Vec::new())
-    }
-
-    /// Bookmarks with several targets, or with none but a history of them: each with the targets it may be at.
-    fn conflicted_bookmarks(&self) -> Result<BTreeMap<BookmarkName, Vec<CommitId>>> {
-        Ok(BTreeMap::new())
     }
 
     /// The commit of an interrupted [`Vcs::commit`] whose id was never known: the head, when its parent is `expected_head` and it

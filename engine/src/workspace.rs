@@ -1,5 +1,6 @@
 //! `.tether/workspace.toml`: one checkout's own state, in the format the Python package shares.
 
+mod merge;
 #[cfg(test)]
 mod tests;
 mod text;

@@ -29,16 +29,19 @@ pub(crate) fn position(repo: &gix::Repository) -> Result<Position> {
         Kind::Unborn(name) => Position {
             head: None,
             merged: Vec::new(),
+            conflicted: std::collections::BTreeMap::new(),
             bookmarks: branch(name),
         },
         Kind::Detached { target, .. } => Position {
             head: Some(commit_id(*target)),
             merged: Vec::new(),
+            conflicted: std::collections::BTreeMap::new(),
             bookmarks: Vec::new(),
         },
         Kind::Symbolic(reference) => Position {
             head: tether_gitkit::refs::target(repo, "HEAD")?.map(commit_id),
             merged: Vec::new(),
+            conflicted: std::collections::BTreeMap::new(),
             bookmarks: branch(&reference.name),
         },
     })

@@ -13,6 +13,7 @@ fn head_is_born_unborn_or_detached() {
     let unborn = Position {
         head: None,
         merged: Vec::new(),
+        conflicted: std::collections::BTreeMap::new(),
         bookmarks: vec![bookmark("main")],
     };
     assert_eq!(vcs.position().unwrap(), unborn);
@@ -22,6 +23,7 @@ fn head_is_born_unborn_or_detached() {
     let born = Position {
         head: Some(head.clone()),
         merged: Vec::new(),
+        conflicted: std::collections::BTreeMap::new(),
         bookmarks: vec![bookmark("main")],
     };
     assert_eq!(vcs.position().unwrap(), born);
@@ -29,6 +31,7 @@ fn head_is_born_unborn_or_detached() {
     let detached = Position {
         head: Some(head.clone()),
         merged: Vec::new(),
+        conflicted: std::collections::BTreeMap::new(),
         bookmarks: vec![],
     };
     assert_eq!(vcs.position().unwrap(), detached);

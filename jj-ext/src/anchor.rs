@@ -149,6 +149,11 @@ pub(crate) fn heal(repo: &mut MutableRepo, keep: &WorkspaceName) -> bool {
     healed
 }
 
+/// Drops the anchor of `workspace`.
+pub(crate) fn clear(repo: &mut MutableRepo, workspace: &WorkspaceName) {
+    put(repo, &name_of(workspace), RefTarget::absent());
+}
+
 /// Whether [`heal`] would do something.
 pub(crate) fn is_ill(view: &View, keep: &WorkspaceName) -> bool {
     view.remote_tags(RemoteName::new(REMOTE))

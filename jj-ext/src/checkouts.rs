@@ -4,14 +4,13 @@ use std::path::{Path, PathBuf};
 
 use jj_lib::ref_name::WorkspaceName;
 use jj_lib::workspace_store::{SimpleWorkspaceStore, WorkspaceStore};
-use tether_engine::Result;
 use tether_engine::vcs::Checkout;
 
 use crate::repo::{Jj, real};
 
 impl Jj {
     /// Every workspace, this one first.
-    pub(crate) fn workspaces(&self) -> Result<Vec<Checkout>> {
+    pub(crate) fn workspaces(&self) -> Vec<Checkout> {
         let store = SimpleWorkspaceStore::load(&self.repository).ok();
         let mut checkouts = vec![Checkout {
             name: self.name.as_str().to_owned(),
@@ -24,7 +23,7 @@ impl Jj {
                 continue;
             }
             let path = self.path_of(store.as_ref(), name);
-            let readable = path.as_deref().is_some_and(|path| is_workspace(path));
+            let readable = path.as_deref().is_some_and(is_workspace);
             checkouts.push(Checkout {
                 name: name.as_str().to_owned(),
                 path: path.unwrap_or_default(),
@@ -32,7 +31,7 @@ impl Jj {
                 readable,
             });
         }
-        Ok(checkouts)
+        checkouts
     }
 
     /// Where a workspace is: jj's record, or for the one that owns the repository the directory around it.

@@ -19,6 +19,8 @@ use jj_lib::object_id::ObjectId as _;
 use jj_lib::op_store::RefTarget;
 use jj_lib::ref_name::RefName;
 use jj_lib::repo::{ReadonlyRepo, Repo as _};
+use jj_lib::transaction::Transaction;
+use jj_lib::workspace::Workspace;
 use pollster::FutureExt as _;
 use tether_engine::id::CommitId;
 use tether_engine::oplog::Operation;
@@ -42,19 +44,21 @@ impl Jj {
         prepared: Prepared<'_>,
     ) -> Result<CommitId> {
         self.check_writable()?;
-        self.make_commit_async(request, prepared).block_on()
+        let mut workspace = self.workspace();
+        self.make_commit_async(&mut workspace, request, prepared)
+            .block_on()
     }
 
     async fn make_commit_async(
         &self,
+        workspace: &mut Workspace,
         request: &CommitRequest,
         prepared: Prepared<'_>,
     ) -> Result<CommitId> {
         let _git = self.git_lock()?;
-        let mut workspace = self.workspace();
         let repo = self.reload().await?;
         self.check_place(&repo, request)?;
-        let taken = self.take(&mut workspace, repo).await?;
+        let taken = self.take(workspace, repo).await?;
         let repo = self
             .record(taken, "snapshot working copy", Some(&request.operation))
             .await?;
@@ -85,8 +89,7 @@ impl Jj {
             let repo = self
                 .finish(tx, &description(&operation), ForGit::Head(next.clone()))
                 .await?;
-            self.check_out(&mut workspace, &repo, &wc.tree(), &next)
-                .await?;
+            self.check_out(workspace, &repo, &wc.tree(), &next).await?;
             return Ok(id);
         }
         Err(Error::internal(
@@ -97,7 +100,7 @@ impl Jj {
     /// A new change on top of the dataset commit with everything else that was in the working copy.
     async fn next_change(
         &self,
-        tx: &mut jj_lib::transaction::Transaction,
+        tx: &mut Transaction,
         wc: &Commit,
         commit: &Commit,
     ) -> Result<Commit> {
@@ -120,7 +123,7 @@ impl Jj {
     /// Updates the files and jj's record of them.
     pub(crate) async fn check_out(
         &self,
-        workspace: &mut jj_lib::workspace::Workspace,
+        workspace: &mut Workspace,
         repo: &Arc<ReadonlyRepo>,
         old: &MergedTree,
         commit: &Commit,
@@ -217,7 +220,7 @@ impl Jj {
                 "`jj help -k config` says which commits are: 'Set of immutable commits'",
             );
         }
-        let others = self.children(repo, parent)?;
+        let others = Self::children(repo, parent)?;
         if let Some(other) = others.iter().find(|id| *id != wc.id()) {
             return refuse(
                 format!(
@@ -238,18 +241,20 @@ impl Jj {
     /// Takes a dataset commit back into the working copy.
     pub(crate) fn take_back(&self, request: &UncommitRequest, operation: &Operation) -> Result<()> {
         self.check_writable()?;
-        self.take_back_async(request, operation).block_on()
+        let mut workspace = self.workspace();
+        self.take_back_async(&mut workspace, request, operation)
+            .block_on()
     }
 
     async fn take_back_async(
         &self,
+        workspace: &mut Workspace,
         request: &UncommitRequest,
         operation: &Operation,
     ) -> Result<()> {
         let _git = self.git_lock()?;
-        let mut workspace = self.workspace();
         let repo = self.reload().await?;
-        let taken = self.take(&mut workspace, repo).await?;
+        let taken = self.take(workspace, repo).await?;
         let repo = self.record(taken, "snapshot working copy", None).await?;
         let (wc, commit) = self.check_uncommit(&repo, request)?;
         let mut tx = self.start_of(&repo, operation).await?;
@@ -276,7 +281,7 @@ impl Jj {
         let repo = self
             .finish(tx, &description(operation), ForGit::Head(squashed.clone()))
             .await?;
-        self.check_out(&mut workspace, &repo, &wc.tree(), &squashed)
+        self.check_out(workspace, &repo, &wc.tree(), &squashed)
             .await
     }
 
@@ -314,7 +319,7 @@ impl Jj {
     /// Puts `tree` into the working-copy commit, or into a new one on top where jj calls it immutable.
     pub(crate) async fn amend(
         &self,
-        tx: &mut jj_lib::transaction::Transaction,
+        tx: &mut Transaction,
         wc: &Commit,
         tree: &MergedTree,
     ) -> Result<ForGit> {

@@ -10,6 +10,7 @@
 //!     revisions, trees, checkouts, commit
 //!   log        the operation log: begin (what git and the user did), publish, undo
 //!     anchor     the head, inside jj's View
+//!     diverged   merging the heads that divergent operations left
 //!     snapshot   the working copy with tether's matchers
 //!     change     one operation of jj's, with everything jj's own commands do
 //!     describe   its line in `jj op log`
@@ -23,6 +24,7 @@ mod change;
 mod checkouts;
 mod commit;
 mod describe;
+mod diverged;
 mod exclude;
 mod log;
 mod options;

@@ -8,6 +8,8 @@ use jj_lib::op_store::{OperationId, RefTarget};
 use jj_lib::operation::Operation as JjOperation;
 use jj_lib::ref_name::RefName;
 use jj_lib::repo::{ReadonlyRepo, Repo as _};
+use jj_lib::transaction::Transaction;
+use jj_lib::workspace::Workspace;
 use jj_lib::{git, op_walk};
 use pollster::FutureExt as _;
 use tether_engine::id::OpId;
@@ -36,13 +38,17 @@ impl OpLog for JjLog {
     }
 
     fn publish(&self, operation: &Operation, expected: Option<&Head>) -> Result<()> {
-        self.0.check_writable()?;
-        self.0.publish(operation, expected).block_on()
+        let jj = &self.0;
+        jj.check_writable()?;
+        let mut workspace = jj.workspace();
+        jj.publish(&mut workspace, operation, expected).block_on()
     }
 
     fn begin(&self) -> Result<()> {
-        self.0.check_writable()?;
-        self.0.begin().block_on()
+        let jj = &self.0;
+        jj.check_writable()?;
+        let mut workspace = jj.workspace();
+        jj.begin(&mut workspace).block_on()
     }
 
     fn published(&self, operation: &OpId) -> Result<bool> {
@@ -61,8 +67,10 @@ impl OpLog for JjLog {
     }
 
     fn rewind(&self, undo: &Operation, undone: &OpId, expected: Option<&Head>) -> Result<bool> {
-        self.0.check_writable()?;
-        self.0.rewind(undo, undone, expected).block_on()
+        let jj = &self.0;
+        jj.check_writable()?;
+        let mut workspace = jj.workspace();
+        jj.rewind(&mut workspace, undo, undone, expected).block_on()
     }
 
     fn taken_back(&self, limit: usize) -> Result<Vec<OpId>> {
@@ -76,7 +84,7 @@ impl Jj {
         Ok(match anchor::read(repo, &self.name)? {
             Anchor::At(head) => Some(head),
             Anchor::Absent => self.renamed(repo)?,
-            Anchor::Diverged { sides, .. } => self.newest(sides)?,
+            Anchor::Diverged { sides, .. } => self.newest(sides),
         })
     }
 
@@ -116,7 +124,7 @@ impl Jj {
     }
 
     /// The newest of divergent heads, the same whoever asks.
-    fn newest(&self, heads: Vec<Head>) -> Result<Option<Head>> {
+    pub(crate) fn newest(&self, heads: Vec<Head>) -> Option<Head> {
         let mut newest: Option<(String, Head)> = None;
         for head in heads {
             let at = match self.store.operation(&head.operation) {
@@ -130,30 +138,30 @@ impl Jj {
                 newest = Some((at, head));
             }
         }
-        Ok(newest.map(|(_, head)| head))
+        newest.map(|(_, head)| head)
     }
 
     /// Takes in what git and the user did, as every jj command does: git's `HEAD` and refs, and the working copy, each an operation of
     /// its own when there is something. Then mends anchors.
-    async fn begin(&self) -> Result<()> {
+    async fn begin(&self, workspace: &mut Workspace) -> Result<()> {
         let _git = self.git_lock()?;
-        let mut workspace = self.workspace();
         let mut repo = self.reload().await?;
         if self.colocated {
-            repo = self.import_head(&mut workspace, repo).await?;
+            repo = self.import_head(workspace, repo).await?;
         }
-        let taken = self.take(&mut workspace, repo).await?;
+        let taken = self.take(workspace, repo).await?;
         repo = self.record(taken, "snapshot working copy", None).await?;
         if self.colocated {
-            repo = self.import_refs(&mut workspace, repo).await?;
+            repo = self.import_refs(workspace, repo).await?;
         }
         exclude::write(self, &repo)?;
+        repo = self.converge(repo).await?;
         self.mend(repo).await
     }
 
     async fn import_head(
         &self,
-        workspace: &mut jj_lib::workspace::Workspace,
+        workspace: &mut Workspace,
         repo: Arc<ReadonlyRepo>,
     ) -> Result<Arc<ReadonlyRepo>> {
         let failed = |error| failed("cannot import git's HEAD", error);
@@ -203,7 +211,7 @@ impl Jj {
 
     async fn import_refs(
         &self,
-        workspace: &mut jj_lib::workspace::Workspace,
+        workspace: &mut Workspace,
         repo: Arc<ReadonlyRepo>,
     ) -> Result<Arc<ReadonlyRepo>> {
         let config = |error| failed("cannot read jj's configuration", error);
@@ -265,9 +273,13 @@ impl Jj {
     }
 
     /// Publishes an operation that makes no commit: the anchor, and tether's files as they are on disk.
-    async fn publish(&self, operation: &Operation, expected: Option<&Head>) -> Result<()> {
+    async fn publish(
+        &self,
+        workspace: &mut Workspace,
+        operation: &Operation,
+        expected: Option<&Head>,
+    ) -> Result<()> {
         let _git = self.git_lock()?;
-        let mut workspace = self.workspace();
         let repo = self.reload().await?;
         let head = self.head_in(&repo)?;
         if head
@@ -279,7 +291,7 @@ impl Jj {
         if head.as_ref() != expected {
             return Err(moved(head.as_ref()));
         }
-        let taken = self.take(&mut workspace, repo).await?;
+        let taken = self.take(workspace, repo).await?;
         let mut tx = self.start_of(&taken.repo, operation).await?;
         let git = if taken.is_changed() {
             self.amend(&mut tx, &taken.commit, &taken.tree).await?
@@ -297,7 +309,7 @@ impl Jj {
     }
 
     /// The bookmark that `init` wants, where the working copy is.
-    fn plant_trunk(&self, tx: &mut jj_lib::transaction::Transaction) -> Result<()> {
+    fn plant_trunk(&self, tx: &mut Transaction) -> Result<()> {
         let wanted = self
             .trunk
             .lock()
@@ -379,14 +391,14 @@ impl Jj {
     /// Takes the repository back to before `undone`, as `jj undo` would, when that is what `jj undo` would take back.
     async fn rewind(
         &self,
+        workspace: &mut Workspace,
         undo: &Operation,
         undone: &OpId,
         expected: Option<&Head>,
     ) -> Result<bool> {
         let _git = self.git_lock()?;
-        let mut workspace = self.workspace();
         let repo = self.reload().await?;
-        let taken = self.take(&mut workspace, repo).await?;
+        let taken = self.take(workspace, repo).await?;
         let repo = self.record(taken, "snapshot working copy", None).await?;
         let head = self.head_in(&repo)?;
         if head.as_ref() != expected {
@@ -416,8 +428,7 @@ impl Jj {
             .map_err(|error| failed("cannot read the working-copy commit", error))?;
         let title = format!("{UNDO}{}", target.id().hex());
         let repo = self.finish(tx, &title, ForGit::Head(new.clone())).await?;
-        self.check_out(&mut workspace, &repo, &old.tree(), &new)
-            .await?;
+        self.check_out(workspace, &repo, &old.tree(), &new).await?;
         Ok(true)
     }
 

@@ -41,8 +41,7 @@ impl Jj {
         let expression = self.parse(rev, |context| {
             revset::parse(&mut RevsetDiagnostics::new(), rev, context)
         })?;
-        let resolved = self
-            .resolved(&expression, repo.as_ref())
+        let resolved = Self::resolved(&expression, repo.as_ref())
             .map_err(|error| Error::vcs(not_found()).with_source(error).with_hint(hint))?;
         let set = resolved
             .evaluate(repo.as_ref())
@@ -76,7 +75,7 @@ impl Jj {
         let heads = self.parse("immutable_heads()", |context| {
             parse_immutable_heads_expression(&mut RevsetDiagnostics::new(), context)
         })?;
-        self.resolved(&heads.ancestors(), repo).map_err(|error| {
+        Self::resolved(&heads.ancestors(), repo).map_err(|error| {
             Error::config("cannot evaluate immutable_heads() of jj's configuration")
                 .with_source(error)
                 .with_hint("`jj config get 'revset-aliases.\"immutable_heads()\"'`")
@@ -97,7 +96,6 @@ impl Jj {
     }
 
     fn resolved(
-        &self,
         expression: &Arc<UserRevsetExpression>,
         repo: &dyn Repo,
     ) -> Result<Arc<ResolvedRevsetExpression>> {

@@ -67,7 +67,7 @@ impl Vcs for JjVcs {
     }
 
     fn checkouts(&self) -> Result<Vec<Checkout>> {
-        self.0.workspaces()
+        Ok(self.0.workspaces())
     }
 
     fn position(&self) -> Result<Position> {
@@ -86,18 +86,6 @@ impl Vcs for JjVcs {
             .filter_map(|(name, target)| {
                 let id = target.as_normal()?;
                 Some((name.as_str().parse().ok()?, CommitId::new(id.hex())))
-            })
-            .collect())
-    }
-
-    fn conflicted_bookmarks(&self) -> Result<BTreeMap<BookmarkName, Vec<CommitId>>> {
-        let repo = self.0.repo();
-        let bookmarks = repo.view().local_bookmarks();
-        Ok(bookmarks
-            .filter(|(_, target)| target.has_conflict())
-            .filter_map(|(name, target)| {
-                let targets = target.added_ids().map(|id| CommitId::new(id.hex()));
-                Some((name.as_str().parse().ok()?, targets.collect()))
             })
             .collect())
     }
@@ -199,9 +187,9 @@ impl Vcs for JjVcs {
 
     fn history_digest(&self) -> Result<String> {
         let repo = self.0.repo();
-        let mut heads: Vec<String> = repo.view().heads().iter().map(|id| id.hex()).collect();
+        let mut heads: Vec<String> = repo.view().heads().iter().map(JjCommitId::hex).collect();
         heads.sort();
-        Ok(json::hash(32, heads.iter().map(|head| head.as_bytes())))
+        Ok(json::hash(32, heads.iter().map(String::as_bytes)))
     }
 
     fn completeness(&self) -> Result<Completeness> {
@@ -298,12 +286,12 @@ impl Jj {
             head,
             merged: parents,
             bookmarks,
+            conflicted: conflicted(repo),
         })
     }
 
     /// The visible children of a commit.
     pub(crate) fn children(
-        &self,
         repo: &Arc<ReadonlyRepo>,
         commit: &JjCommitId,
     ) -> Result<Vec<JjCommitId>> {
@@ -312,6 +300,18 @@ impl Jj {
         let children = RevsetExpression::commit(commit.clone()).children();
         ids(repo, &everything.intersection(&children))
     }
+}
+
+/// The bookmarks that are at several places at once, or at one and deleted.
+fn conflicted(repo: &ReadonlyRepo) -> BTreeMap<BookmarkName, Vec<CommitId>> {
+    let bookmarks = repo.view().local_bookmarks();
+    bookmarks
+        .filter(|(_, target)| target.has_conflict())
+        .filter_map(|(name, target)| {
+            let targets = target.added_ids().map(|id| CommitId::new(id.hex()));
+            Some((name.as_str().parse().ok()?, targets.collect()))
+        })
+        .collect()
 }
 
 /// The commits of a set, newest first.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{absent, reason};
 use crate::backend::{Capability, ObjectDiff};
 use crate::dataset::Dataset;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fanout;
 use crate::fsutil;
 use crate::id::CommitId;
@@ -13,6 +13,7 @@ use crate::key::{ObjectKey, Selection};
 use crate::manifest::{Manifest, Manifests};
 use crate::report::{DiffRow, ObjectChange};
 use crate::state::State;
+use crate::vcs::Position;
 
 /// What the user asked `diff` for.
 #[derive(Clone, Debug, Default)]
@@ -62,7 +63,7 @@ impl Side {
     fn of(dataset: &Dataset, rev: Option<&str>, default: Default) -> Result<Self> {
         let commit = match (rev, default) {
             (Some(rev), _) => Some(super::resolve(dataset, rev)?),
-            (None, Default::LastCommit) => dataset.vcs.position()?.head,
+            (None, Default::LastCommit) => last_commit(&dataset.vcs.position()?)?,
             (None, Default::WorkingTree) => {
                 return Ok(Self {
                     manifests: dataset.manifests()?,
@@ -75,6 +76,27 @@ impl Side {
             commit,
         })
     }
+}
+
+/// The commit that the working copy is on; a merge is on several, and none of them is the last.
+fn last_commit(position: &Position) -> Result<Option<CommitId>> {
+    if position.merged.is_empty() {
+        return Ok(position.head.clone());
+    }
+    let parents: Vec<&str> = position
+        .head
+        .iter()
+        .chain(&position.merged)
+        .map(CommitId::short)
+        .collect();
+    Err(Error::user(format!(
+        "the working copy is a merge of {}, so there is no one commit to compare it with",
+        parents.join(" and ")
+    ))
+    .with_hint(format!(
+        "`tether diff {}` compares with one of them",
+        parents[0]
+    )))
 }
 
 /// Adds the committed manifests that a sparse checkout leaves out of the working tree: they are not removed.

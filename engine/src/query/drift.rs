@@ -19,6 +19,10 @@ pub(super) fn bookmark(dataset: &Dataset, workspace: &Workspace) -> Result<Vec<S
         return Ok(Vec::new());
     };
     let position = dataset.vcs.position()?;
+    if let Some(targets) = position.conflicted.get(bookmark) {
+        let (what, hint) = conflicted(bookmark, targets);
+        return Ok(vec![format!("{what}; {hint}")]);
+    }
     if position.bookmarks.contains(bookmark) {
         return Ok(moved(dataset, workspace, &position, bookmark)?
             .into_iter()
@@ -26,6 +30,20 @@ pub(super) fn bookmark(dataset: &Dataset, workspace: &Workspace) -> Result<Vec<S
     }
     let exists = dataset.vcs.bookmarks()?.contains_key(bookmark);
     Ok(vec![left(bookmark, &position, exists)])
+}
+
+/// A bookmark that is at several places at once, and the way out.
+pub(crate) fn conflicted(bookmark: &BookmarkName, targets: &[CommitId]) -> (String, String) {
+    let places: Vec<&str> = targets.iter().map(CommitId::short).collect();
+    let places = match places.as_slice() {
+        [] => "it was deleted in two ways".to_owned(),
+        [one] => format!("it was moved to {one} and deleted at the same time"),
+        many => format!("it may be at {}", many.join(" or ")),
+    };
+    (
+        format!("bookmark '{bookmark}' is conflicted: {places}"),
+        format!("`jj bookmark set {bookmark} -r REVISION` decides"),
+    )
 }
 
 fn left(bookmark: &BookmarkName, position: &Position, exists: bool) -> String {

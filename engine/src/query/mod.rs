@@ -20,6 +20,8 @@ pub mod snapshot;
 pub mod status;
 pub mod verify;
 
+pub(crate) use drift::conflicted as conflicted_bookmark;
+
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::fsutil;

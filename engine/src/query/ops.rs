@@ -11,7 +11,7 @@ use crate::oplog::{Journal, Operation, Progress, Unfinished};
 use crate::report::OpRow;
 
 /// Operations that only keep tether's own books and did nothing a user asked for.
-const BOOKKEEPING: [&str; 2] = ["init", "import-view"];
+const BOOKKEEPING: [&str; 3] = ["init", "import-view", "merge-views"];
 
 /// The newest operations of this checkout, newest first, unfinished ones included.
 pub fn ops(dataset: &Dataset, limit: usize) -> Result<Vec<OpRow>> {

@@ -245,6 +245,7 @@ impl Vcs for FakeVcs {
         Ok(self.with(|inner| Position {
             head: inner.head.clone(),
             merged: Vec::new(),
+            conflicted: std::collections::BTreeMap::new(),
             bookmarks: inner.branch.iter().cloned().collect(),
         }))
     }

@@ -67,6 +67,7 @@ fn world() -> World {
         position: Position {
             head: Some(CommitId::new("c0ffee")),
             merged: Vec::new(),
+            conflicted: std::collections::BTreeMap::new(),
             bookmarks: vec![bookmark("main")],
         },
         objects: BTreeMap::new(),

@@ -23,6 +23,10 @@ pub(super) fn position(world: &World) -> Result<()> {
             world.config.trunk
         )));
     };
+    if let Some(targets) = world.position.conflicted.get(bookmark) {
+        let (what, hint) = crate::query::conflicted_bookmark(bookmark, targets);
+        return Err(Error::vcs(what).with_hint(hint));
+    }
     if world.position.bookmarks.contains(bookmark) {
         return Ok(());
     }
