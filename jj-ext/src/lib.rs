@@ -14,6 +14,7 @@
 //!     snapshot   the working copy with tether's matchers
 //!     change     one operation of jj's, with everything jj's own commands do
 //!     describe   its line in `jj op log`
+//!     killed     what a killed jj left in git
 //!     exclude    files of one checkout stay out of every snapshot
 //! ```
 //!
@@ -26,6 +27,7 @@ mod commit;
 mod describe;
 mod diverged;
 mod exclude;
+mod killed;
 mod log;
 mod options;
 mod repo;

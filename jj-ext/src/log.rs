@@ -19,7 +19,7 @@ use tether_engine::{Error, ErrorKind, Result};
 use crate::anchor::{self, Anchor};
 use crate::change::{ForGit, OPERATION, STEP, description};
 use crate::repo::Jj;
-use crate::{exclude, failed, settings};
+use crate::{exclude, failed, killed, settings};
 
 /// How far back in jj's log an operation is looked for.
 const SEARCHED: usize = 10_000;
@@ -147,6 +147,7 @@ impl Jj {
         let _git = self.git_lock()?;
         let mut repo = self.reload().await?;
         if self.colocated {
+            killed::put_back(&repo, &self.wc_commit(&repo)?, &self.root).await?;
             repo = self.import_head(workspace, repo).await?;
         }
         let taken = self.take(workspace, repo).await?;
@@ -181,6 +182,11 @@ impl Jj {
             .get_commit_async(&head)
             .await
             .map_err(|error| crate::failed("cannot read git's HEAD", error))?;
+        let old = self.wc_commit(&repo)?;
+        if old.id() != commit.id() && old.change_id() == commit.change_id() {
+            // The commit of a killed jj, which made it of this change: its files are still in the working copy.
+            tx.repo_mut().record_abandoned_commit(&old);
+        }
         let wc = tx
             .repo_mut()
             .check_out(self.name.clone(), &commit)

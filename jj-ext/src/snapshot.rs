@@ -54,7 +54,7 @@ impl Jj {
             .start_working_copy_mutation()
             .await
             .map_err(unlocked)?;
-        let (repo, commit) = self.fresh(&mut locked, repo).await?;
+        let (repo, commit, stale) = self.fresh(&mut locked, repo).await?;
         let own = PrefixMatcher::new(self.own_paths()?);
         let theirs = DifferenceMatcher::new(
             self.auto_track()?,
@@ -73,24 +73,32 @@ impl Jj {
             .snapshot(&options)
             .await
             .map_err(|error| failed("cannot take a snapshot of the working copy", error))?;
-        Ok(Taken {
+        let taken = Taken {
             locked,
             repo,
             commit,
             tree,
-        })
+        };
+        // A jj that was killed after it published leaves its record of the files behind; the files themselves are up to date.
+        if stale && taken.is_changed() {
+            return Err(Error::vcs(
+                "jj's working copy is stale: another workspace rewrote its commit and its files are not updated yet",
+            )
+            .with_hint("`jj workspace update-stale`, then run the command again"));
+        }
+        Ok(taken)
     }
 
-    /// The repository as new as the working copy is, and the working-copy commit.
+    /// The repository as new as the working copy is, the working-copy commit, and whether jj's record of the files is older.
     async fn fresh(
         &self,
         locked: &mut LockedWorkspace<'_>,
         repo: Arc<ReadonlyRepo>,
-    ) -> Result<(Arc<ReadonlyRepo>, Commit)> {
+    ) -> Result<(Arc<ReadonlyRepo>, Commit, bool)> {
         let commit = self.wc_commit(&repo)?;
         let found = WorkingCopyFreshness::check_stale(locked.locked_wc(), &commit, &repo).await;
         match found {
-            Ok(WorkingCopyFreshness::Fresh) => Ok((repo, commit)),
+            Ok(WorkingCopyFreshness::Fresh) => Ok((repo, commit, false)),
             Ok(WorkingCopyFreshness::Updated(operation)) => {
                 let repo = repo
                     .reload_at(&operation)
@@ -98,14 +106,10 @@ impl Jj {
                     .map_err(|error| failed("cannot load the newest operation", error))?;
                 let commit = self.wc_commit(&repo)?;
                 self.moved_to(Arc::clone(&repo));
-                Ok((repo, commit))
+                Ok((repo, commit, false))
             }
-            Ok(WorkingCopyFreshness::WorkingCopyStale) | Err(OpStoreError::ObjectNotFound { .. }) => {
-                Err(Error::vcs(
-                    "jj's working copy is stale: another workspace rewrote its commit and its files are not updated yet",
-                )
-                .with_hint("`jj workspace update-stale`, then run the command again"))
-            }
+            Ok(WorkingCopyFreshness::WorkingCopyStale)
+            | Err(OpStoreError::ObjectNotFound { .. }) => Ok((repo, commit, true)),
             Ok(WorkingCopyFreshness::SiblingOperation) => Err(Error::vcs(
                 "jj's working copy belongs to an operation that is not in its operation log",
             )
