@@ -41,6 +41,7 @@ mod cli {
 
 mod jj {
     mod test_code_repo;
+    mod test_kill;
     mod test_machine;
 }
 

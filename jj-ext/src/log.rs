@@ -185,7 +185,9 @@ impl Jj {
         let old = self.wc_commit(&repo)?;
         if old.id() != commit.id() && old.change_id() == commit.change_id() {
             // The commit of a killed jj, which made it of this change: its files are still in the working copy.
-            tx.repo_mut().record_abandoned_commit(&old);
+            tx.repo_mut()
+                .set_rewritten_commit(old.id().clone(), commit.id().clone());
+            self.rebase(&mut tx).await?;
         }
         let wc = tx
             .repo_mut()

@@ -1,50 +1,11 @@
 //! `tether commit`, killed at every step (E12): SIGKILL at each kill point that a whole run passes, one run each.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::Path;
-use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::{TestEnvironment, WorkDir};
-
-/// A machine that can be put back to how it was when it was saved, at the same path.
-struct Saved {
-    env: TestEnvironment,
-    copy: tempfile::TempDir,
-}
-
-impl Saved {
-    fn new(env: TestEnvironment) -> Self {
-        let copy = tempfile::tempdir().unwrap();
-        copy_tree(env.root(), copy.path());
-        Self { env, copy }
-    }
-
-    fn restore(&self) -> WorkDir<'_> {
-        for entry in std::fs::read_dir(self.env.root()).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                std::fs::remove_dir_all(path).unwrap();
-            } else {
-                std::fs::remove_file(path).unwrap();
-            }
-        }
-        copy_tree(self.copy.path(), self.env.root());
-        self.env.work_dir("ds")
-    }
-}
-
-fn copy_tree(from: &Path, to: &Path) {
-    let status = Command::new("cp")
-        .arg("-a")
-        .arg(format!("{}/.", from.display()))
-        .arg(to)
-        .status()
-        .unwrap();
-    assert!(status.success());
-}
+use crate::common::{Saved, TestEnvironment, WorkDir};
 
 /// A dataset with something of each sort to commit: two moved stores that can pin, a new directory (with its listing), an edited
 /// policy.
@@ -66,25 +27,6 @@ fn fixture() -> Saved {
         dir.tether(args).success();
     }
     Saved::new(env)
-}
-
-/// The steps of a whole run: `name#n`, in order.
-fn steps(saved: &Saved) -> Vec<String> {
-    let dir = saved.restore();
-    let trace = saved.env.root().join("trace");
-    let mut command = dir.command(["commit", "-m", "whole"]);
-    command.env("TETHER_TEST_TRACE_STEPS", &trace);
-    dir.run(command).success();
-    let mut counts: BTreeMap<String, u32> = BTreeMap::new();
-    let names = std::fs::read_to_string(trace).unwrap();
-    names
-        .lines()
-        .map(|name| {
-            let count = counts.entry(name.to_owned()).or_default();
-            *count += 1;
-            format!("{name}#{count}")
-        })
-        .collect()
 }
 
 fn kill_at(dir: &WorkDir<'_>, step: &str) {
@@ -145,7 +87,7 @@ fn journals(dir: &WorkDir<'_>) -> usize {
 #[test]
 fn a_commit_killed_at_any_step_is_completed_by_the_next_one() {
     let saved = fixture();
-    let steps = steps(&saved);
+    let steps = saved.steps(&["commit", "-m", "whole"]);
     assert!(steps.len() > 20, "{steps:?}");
     let whole = pins(&saved);
     assert_eq!(whole.len(), 3, "{whole:?}");
@@ -203,7 +145,7 @@ fn a_commit_killed_at_any_step_is_completed_by_the_next_one() {
 #[test]
 fn a_killed_commits_pins_are_released_or_on_record_when_the_next_one_pins_others() {
     let saved = fixture();
-    let steps = steps(&saved);
+    let steps = saved.steps(&["commit", "-m", "whole"]);
     let pinning = steps.iter().filter(|step| step.contains("pin#"));
     let mut killed = 0;
     for step in pinning {

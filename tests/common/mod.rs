@@ -3,9 +3,11 @@
 mod environment;
 mod jj;
 mod output;
+mod saved;
 
 pub(crate) use environment::{DATASET, TestEnvironment, WorkDir};
 pub(crate) use output::{Names, Output};
+pub(crate) use saved::Saved;
 
 /// The root of the checkout that runs. Asked at run time: build artefacts kept outside the checkout may have been compiled in another one.
 pub(crate) fn checkout() -> std::path::PathBuf {
