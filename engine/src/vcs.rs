@@ -94,8 +94,9 @@ pub struct Blob {
 pub struct HistoryCommit {
     /// Its id.
     pub id: CommitId,
-    /// The dataset's manifests at it: a key into [`History::trees`]; `None` when the commit has none.
-    pub tree: Option<String>,
+    /// The dataset's manifests at it: keys into [`History::trees`]. None when the commit has no manifests, several when jj made it of
+    /// a conflict: every side and base counts.
+    pub trees: Vec<String>,
 }
 
 /// Every visible commit, with the manifests at each, each distinct tree once.

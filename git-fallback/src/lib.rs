@@ -4,8 +4,6 @@
 //!   position   where HEAD is, branches, worktrees
 //!   resolve    a revision to one commit, bookmarks first
 //!   paths      tracked, ignored, left out of the working copy
-//!   trees      files at a commit
-//!   history    every visible commit with its manifests: tips, walk, cache, what is visible, what cuts it
 //!   commit     a commit of exactly some paths: native, or through `git commit` where hooks are
 //! ```
 //!
@@ -13,11 +11,9 @@
 //! understands.
 
 mod commit;
-mod history;
 mod paths;
 mod position;
 mod resolve;
-mod trees;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -30,7 +26,9 @@ use tether_engine::vcs::{
     Checkout, CommitRequest, Completeness, History, Position, Tree, UncommitRequest, Vcs, VcsKind,
 };
 use tether_engine::{Error, Result};
+use tether_gitkit::history::{self, Tips};
 use tether_gitkit::open::{Role, open};
+use tether_gitkit::trees;
 
 /// A plain git repository.
 pub struct GitVcs {
@@ -148,15 +146,19 @@ impl Vcs for GitVcs {
     }
 
     fn history(&self, prefix: &str) -> Result<History> {
-        history::history(self.repo(), &self.walked, prefix)
+        let repo = self.repo();
+        let tips = Tips::of_git(&repo)?;
+        history::history(repo, &self.walked, tips, prefix)
     }
 
     fn visible(&self, commits: &[CommitId]) -> Result<Vec<bool>> {
-        history::visible(&self.repo(), &self.walked, commits)
+        let repo = self.repo();
+        history::visible(&repo, &self.walked, || Tips::of_git(&repo), commits)
     }
 
     fn history_digest(&self) -> Result<String> {
-        history::digest(&self.repo(), &self.walked)
+        let repo = self.repo();
+        history::digest(&repo, &self.walked, Tips::of_git(&repo)?)
     }
 
     fn completeness(&self) -> Result<Completeness> {

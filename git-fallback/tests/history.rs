@@ -25,7 +25,7 @@ fn manifests(history: &History, id: &CommitId) -> Vec<(String, String)> {
         .iter()
         .find(|commit| commit.id == *id)
         .unwrap();
-    let Some(tree) = &commit.tree else {
+    let Some(tree) = commit.trees.first() else {
         return Vec::new();
     };
     history.trees[tree]

@@ -22,6 +22,7 @@ use pollster::FutureExt as _;
 use tether_engine::name::BookmarkName;
 use tether_engine::oplog::OpStore;
 use tether_engine::{Error, Result};
+use tether_gitkit::history::Memo;
 
 use crate::{Options, failed, settings};
 
@@ -44,6 +45,8 @@ pub struct Jj {
     pub(crate) store: OpStore,
     /// A bookmark that the next published operation creates where the working copy is.
     pub(crate) trunk: Mutex<Option<BookmarkName>>,
+    /// The last walk over every commit.
+    pub(crate) walked: Memo,
     repo: Mutex<Arc<ReadonlyRepo>>,
     workspace: Mutex<Workspace>,
 }
@@ -85,6 +88,7 @@ impl Jj {
             store: OpStore::new(&repository),
             options: options.clone(),
             trunk: Mutex::default(),
+            walked: Memo::default(),
             repo: Mutex::new(repo),
             workspace: Mutex::new(workspace),
             settings,

@@ -21,6 +21,7 @@ use tether_engine::vcs::{
     Checkout, CommitRequest, Completeness, History, Position, Tree, UncommitRequest, Vcs, VcsKind,
 };
 use tether_engine::{Error, Result};
+use tether_gitkit::history::{self, Tips};
 
 use crate::repo::Jj;
 use crate::snapshot::repo_path;
@@ -158,8 +159,11 @@ impl Vcs for JjVcs {
     }
 
     fn history(&self, prefix: &str) -> Result<History> {
-        let _ = prefix;
-        Err(Error::capability("history is not walked yet"))
+        let repo = self.0.repo();
+        let root = repo.store().root_commit_id();
+        let heads = repo.view().heads().iter().filter(|id| *id != root);
+        let tips = Tips::of(heads.map(|id| gix::ObjectId::from_bytes_or_panic(id.as_bytes())));
+        history::history(Jj::git(&repo)?, &self.0.walked, tips, prefix)
     }
 
     fn visible(&self, commits: &[CommitId]) -> Result<Vec<bool>> {
@@ -193,7 +197,7 @@ impl Vcs for JjVcs {
     }
 
     fn completeness(&self) -> Result<Completeness> {
-        Ok(Completeness::Complete)
+        history::completeness(&Jj::git(&self.0.repo())?)
     }
 
     fn check_can_commit(&self) -> Result<()> {
@@ -261,6 +265,16 @@ impl JjVcs {
 }
 
 impl Jj {
+    /// The git repository that holds jj's commits.
+    pub(crate) fn git(repo: &ReadonlyRepo) -> Result<gix::Repository> {
+        let mut git = jj_lib::git::get_git_repo(repo.store()).map_err(|error| {
+            failed("this jj repository does not keep its commits in git", error)
+                .with_hint("`jj git init` makes a repository that does")
+        })?;
+        git.objects.ignore_replacements = true;
+        Ok(git)
+    }
+
     /// Where the working copy is: on the parents of its commit, and the bookmarks at it or at them.
     pub(crate) fn position_in(&self, repo: &Arc<ReadonlyRepo>) -> Result<Position> {
         let wc = self.wc_commit(repo)?;

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::skipped_kinds;
 use super::verify::{ask, unknown};
-use crate::backend::VerifyReport;
+use crate::backend::{Verdict, VerifyReport};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::key::{ObjectKey, Selection};
@@ -123,6 +123,15 @@ impl<'a> Records<'a> {
     }
 }
 
+fn badness(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Ok => 0,
+        Verdict::Unknown => 1,
+        Verdict::Drifted => 2,
+        Verdict::Missing => 3,
+    }
+}
+
 fn rows(
     history: &History,
     records: &Records<'_>,
@@ -130,14 +139,20 @@ fn rows(
 ) -> VerifyResult {
     let mut result = VerifyResult::default();
     for commit in &history.commits {
-        let tree = commit
-            .tree
-            .as_deref()
-            .and_then(|tree| records.trees.get(tree));
-        for index in tree.into_iter().flatten() {
-            if let Some(verdict) = verdicts.get(index) {
-                let key = &records.found[*index].0;
-                let label = format!("{}:{key}", commit.id.short());
+        let trees = commit.trees.iter();
+        let indexes = trees.filter_map(|tree| records.trees.get(tree.as_str()));
+        for index in indexes.flatten() {
+            let Some(verdict) = verdicts.get(index) else {
+                continue;
+            };
+            let key = &records.found[*index].0;
+            let label = format!("{}:{key}", commit.id.short());
+            // The sides of a conflict may record different states of an object: the worse verdict is the commit's.
+            let better = result
+                .rows
+                .get(&label)
+                .is_some_and(|there| badness(there.status) >= badness(verdict.status));
+            if !better {
                 result.rows.insert(label, verdict.clone());
             }
         }

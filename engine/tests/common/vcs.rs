@@ -331,7 +331,7 @@ impl Vcs for FakeVcs {
             history.trees.insert(id.to_string(), Arc::new(tree));
             history.commits.push(HistoryCommit {
                 id: id.clone(),
-                tree: Some(id.to_string()),
+                trees: vec![id.to_string()],
             });
             next = self.with(|inner| inner.commits[&id].parent.clone());
         }

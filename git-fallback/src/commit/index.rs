@@ -14,7 +14,7 @@ use tether_engine::{Error, Result};
 
 use super::{Job, Staged};
 use crate::failed;
-use crate::trees::{EntryKind, Reader};
+use tether_gitkit::trees::{EntryKind, Reader};
 
 /// How long another git process's `index.lock` is waited for.
 const PATIENCE: Duration = Duration::from_secs(3);

@@ -13,8 +13,8 @@ use tether_engine::vcs::CommitRequest;
 use super::index::Index;
 use super::{Job, Staged, hooked, message};
 use crate::position::position;
-use crate::trees::{EntryKind, Reader};
 use crate::{commit_id, failed, object_id};
+use tether_gitkit::trees::{EntryKind, Reader};
 
 /// How far behind the head the commit is looked for: the user may have committed on top of it.
 const DEPTH: usize = 256;

@@ -257,7 +257,7 @@ fn write_tree(
         failed("cannot write the tree of the commit", error)
     };
     let base = match parent {
-        Some(parent) => crate::trees::Reader::new(repo).root(parent)?,
+        Some(parent) => tether_gitkit::trees::Reader::new(repo).root(parent)?,
         None => repo.empty_tree().id,
     };
     let tree = match parent {

@@ -16,60 +16,104 @@ use super::cache::{Cache, Known};
 use super::walk::Walk;
 use crate::trees::{EntryKind, Reader, objects_path};
 
-/// For each commit of the walk the tree with its manifests.
+/// What stands in the root tree of a commit that jj made of a conflict: one tree per side and base.
+const CONFLICT: &[u8] = b".jjconflict-";
+
+/// For each commit of the walk the trees with its manifests: none or one, and those of every side of a conflict.
 pub(crate) fn objects_of(
     repo: &gix::Repository,
     cache: &mut Cache,
     walked: &Walk,
     prefix: &str,
-) -> Result<Vec<Option<ObjectId>>> {
+) -> Result<Vec<Vec<ObjectId>>> {
     let path = objects_path(prefix);
     let known: Vec<Known> = walked
         .commits
         .iter()
         .map(|commit| cache.objects(prefix, &commit.root))
         .collect();
-    // Root tree to the tree reached below it so far.
-    let mut below: IdMap<ObjectId, Option<ObjectId>> = walked
+    let unknown: IdSet<ObjectId> = walked
         .commits
         .iter()
         .zip(&known)
         .filter(|(_, known)| **known == Known::No)
-        .map(|(commit, _)| (commit.root, Some(commit.root)))
+        .map(|(commit, _)| commit.root)
         .collect();
-    let mut reader = Reader::new(repo);
-    for part in path.split('/') {
-        let level: IdSet<ObjectId> = below.values().flatten().copied().collect();
-        let mut next: IdMap<ObjectId, Option<ObjectId>> = IdMap::default();
-        for id in in_pack_order(repo, level) {
-            let folder = match reader.entry(id, part)? {
-                Some((folder, EntryKind::Folder)) => Some(folder),
-                _ => None,
-            };
-            next.insert(id, folder);
-        }
-        for reached in below.values_mut() {
-            *reached = reached.and_then(|id| next.get(&id).copied().flatten());
+    let below = descend(repo, unknown, &path)?;
+    let sides: IdSet<ObjectId> = below.sides.values().flatten().copied().collect();
+    let below_sides = descend(repo, sides, &path)?.reached;
+    for (root, objects) in &below.reached {
+        if !below.sides.contains_key(root) {
+            cache.learn_objects(prefix, *root, *objects);
         }
     }
-    for (root, objects) in &below {
-        cache.learn_objects(prefix, *root, *objects);
-    }
+    let of_conflict = |root: &ObjectId| {
+        let sides = below.sides.get(root).into_iter().flatten();
+        let mut objects: Vec<ObjectId> = sides
+            .filter_map(|side| below_sides.get(side).copied().flatten())
+            .collect();
+        objects.sort_unstable();
+        objects.dedup();
+        objects
+    };
     let found = walked
         .commits
         .iter()
         .zip(known)
         .map(|(commit, known)| match known {
-            Known::Is(objects) => objects,
-            Known::No => below.get(&commit.root).copied().flatten(),
+            Known::Is(objects) => objects.into_iter().collect(),
+            Known::No if below.sides.contains_key(&commit.root) => of_conflict(&commit.root),
+            Known::No => {
+                let objects = below.reached.get(&commit.root).copied().flatten();
+                objects.into_iter().collect()
+            }
         });
     Ok(found.collect())
+}
+
+/// What is below root trees.
+struct Below {
+    /// Root tree to the tree at the path; `None` when it has none.
+    reached: IdMap<ObjectId, Option<ObjectId>>,
+    /// Root trees of conflicts, with the root trees of their sides and bases.
+    sides: IdMap<ObjectId, Vec<ObjectId>>,
+}
+
+/// Goes down `path` from each of `roots`.
+fn descend(repo: &gix::Repository, roots: IdSet<ObjectId>, path: &str) -> Result<Below> {
+    let mut reader = Reader::new(repo);
+    let mut sides = IdMap::default();
+    let mut reached: IdMap<ObjectId, Option<ObjectId>> =
+        roots.iter().map(|root| (*root, Some(*root))).collect();
+    for (depth, part) in path.split('/').enumerate() {
+        let level: IdSet<ObjectId> = reached.values().flatten().copied().collect();
+        let mut next: IdMap<ObjectId, Option<ObjectId>> = IdMap::default();
+        for id in in_pack_order(repo, level) {
+            let (found, parts) = if depth == 0 {
+                reader.entry_and_folders(id, part, CONFLICT)?
+            } else {
+                (reader.entry(id, part)?, Vec::new())
+            };
+            if !parts.is_empty() {
+                sides.insert(id, parts);
+            }
+            let folder = match found {
+                Some((folder, EntryKind::Folder)) => Some(folder),
+                _ => None,
+            };
+            next.insert(id, folder);
+        }
+        for reached in reached.values_mut() {
+            *reached = reached.and_then(|id| next.get(&id).copied().flatten());
+        }
+    }
+    Ok(Below { reached, sides })
 }
 
 /// Reads each distinct tree and each distinct file in them once.
 pub(crate) fn read(
     repo: &gix::Repository,
-    objects: &[Option<ObjectId>],
+    objects: &[Vec<ObjectId>],
 ) -> Result<HashMap<String, Arc<Tree>>> {
     let roots: IdSet<ObjectId> = objects.iter().flatten().copied().collect();
     let mut reader = Reader::new(repo);

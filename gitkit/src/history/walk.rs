@@ -10,7 +10,7 @@ use gix::objs::{CommitRefIter, FindHeader, Kind};
 use tether_engine::Result;
 
 use super::cache::Cache;
-use super::tips::{self, Tips};
+use super::tips::Tips;
 use crate::failed;
 use crate::trees::Reader;
 
@@ -94,13 +94,17 @@ impl Walk {
 }
 
 /// The last walk, good as long as the tips are the same.
-#[derive(Default)]
-pub(crate) struct Memo(Mutex<Option<(Tips, Arc<Walk>)>>);
+#[derive(Debug, Default)]
+pub struct Memo(Mutex<Option<(Tips, Arc<Walk>)>>);
 
 impl Memo {
-    /// Walks from the tips of now, unless that was done.
-    pub(crate) fn walk(&self, repo: &gix::Repository, cache: &mut Cache) -> Result<Arc<Walk>> {
-        let tips = tips::collect(repo)?;
+    /// Walks from `tips`, unless that was done.
+    pub(crate) fn walk(
+        &self,
+        repo: &gix::Repository,
+        tips: Tips,
+        cache: &mut Cache,
+    ) -> Result<Arc<Walk>> {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, walked)) = &*last
             && *known == tips
@@ -221,7 +225,7 @@ impl<'a> Graph<'a> {
         limit: usize,
         mut see: impl FnMut(&ObjectId) -> bool,
     ) -> Result<bool> {
-        let mut queue: VecDeque<ObjectId> = tether_gitkit::refs::target(self.repo, "HEAD")?
+        let mut queue: VecDeque<ObjectId> = crate::refs::target(self.repo, "HEAD")?
             .into_iter()
             .collect();
         let mut seen = HashSet::new();

@@ -7,7 +7,7 @@ use super::tips;
 use crate::failed;
 
 /// Whether every commit that may name a pin can be seen. One cut is told at a time, the one to mend first.
-pub(crate) fn completeness(repo: &gix::Repository) -> Result<Completeness> {
+pub fn completeness(repo: &gix::Repository) -> Result<Completeness> {
     let common = repo.common_dir();
     let cut = |reason: String, hint: String| Ok(Completeness::Cut { reason, hint });
     if has_lines(&common.join("shallow"))? {
@@ -60,7 +60,7 @@ pub(crate) fn completeness(repo: &gix::Repository) -> Result<Completeness> {
 }
 
 /// The remote a partial clone leaves objects at.
-pub(crate) fn promisor(repo: &gix::Repository) -> Option<String> {
+pub fn promisor(repo: &gix::Repository) -> Option<String> {
     let config = repo.config_snapshot();
     let remotes = config
         .plumbing()

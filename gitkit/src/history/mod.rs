@@ -1,7 +1,7 @@
 //! Every visible commit, with its manifests.
 //!
 //! ```text
-//!   tips    every ref, stash entry and worktree head
+//!   tips    where history begins: of plain git every ref, stash entry and worktree head; of jj its visible heads
 //!   walk    all commits reachable from them, once; what is visible, the digest
 //!   cache   commits and manifest trees by content id, kept in the shared directory
 //!   trees   the manifests of all commits, each distinct tree and file read once, in pack order
@@ -21,21 +21,27 @@ use tether_engine::Result;
 use tether_engine::id::CommitId;
 use tether_engine::vcs::{History, HistoryCommit};
 
-pub(crate) use cut::{completeness, promisor};
-pub(crate) use walk::Memo;
+pub use cut::{completeness, promisor};
+pub use tips::Tips;
+pub use walk::Memo;
 
-use crate::commit_id;
 use cache::Cache;
 use walk::Graph;
 
 /// How many commits behind HEAD are looked at before every ref is.
 const NEAR: usize = 64;
 
-/// Every visible commit, newest first, with the manifests of the dataset at `prefix`.
-pub(crate) fn history(mut repo: gix::Repository, memo: &Memo, prefix: &str) -> Result<History> {
+/// Every commit reachable from `tips`, newest first, with the manifests of the dataset at `prefix`; of a commit that jj made of a
+/// conflict, those of every side.
+pub fn history(
+    mut repo: gix::Repository,
+    memo: &Memo,
+    tips: Tips,
+    prefix: &str,
+) -> Result<History> {
     repo.objects.prevent_pack_unload();
     let mut cache = Cache::new(&repo);
-    let walked = memo.walk(&repo, &mut cache)?;
+    let walked = memo.walk(&repo, tips, &mut cache)?;
     let objects = trees::objects_of(&repo, &mut cache, &walked, prefix)?;
     let trees = trees::read(&repo, &objects)?;
     cache.save();
@@ -43,17 +49,17 @@ pub(crate) fn history(mut repo: gix::Repository, memo: &Memo, prefix: &str) -> R
         .newest_first()
         .into_iter()
         .map(|at| HistoryCommit {
-            id: commit_id(walked.commits[at].id),
-            tree: objects[at].map(|id| id.to_string()),
+            id: CommitId::new(walked.commits[at].id.to_string()),
+            trees: objects[at].iter().map(ToString::to_string).collect(),
         })
         .collect();
     Ok(History { commits, trees })
 }
 
-/// SHA-256 over the sorted ids of every visible commit.
-pub(crate) fn digest(repo: &gix::Repository, memo: &Memo) -> Result<String> {
+/// SHA-256 over the sorted ids of every commit reachable from `tips`.
+pub fn digest(repo: &gix::Repository, memo: &Memo, tips: Tips) -> Result<String> {
     let mut cache = Cache::new(repo);
-    let walked = memo.walk(repo, &mut cache)?;
+    let walked = memo.walk(repo, tips, &mut cache)?;
     cache.save();
     let mut ids: Vec<ObjectId> = walked.commits.iter().map(|commit| commit.id).collect();
     ids.sort_unstable();
@@ -67,10 +73,11 @@ pub(crate) fn digest(repo: &gix::Repository, memo: &Memo) -> Result<String> {
     Ok(digest.to_string())
 }
 
-/// Which of `commits` are reachable from a ref or a checkout's head.
-pub(crate) fn visible(
+/// Which of `commits` are reachable from the tips that `tips` collects, which is asked only when they are not near `HEAD`.
+pub fn visible(
     repo: &gix::Repository,
     memo: &Memo,
+    tips: impl FnOnce() -> Result<Tips>,
     commits: &[CommitId],
 ) -> Result<Vec<bool>> {
     let mut found = vec![false; commits.len()];
@@ -93,7 +100,7 @@ pub(crate) fn visible(
         return Ok(found);
     }
     let mut cache = Cache::new(repo);
-    let walked = memo.walk(repo, &mut cache)?;
+    let walked = memo.walk(repo, tips()?, &mut cache)?;
     cache.save();
     for commit in &walked.commits {
         if see(&commit.id, &mut wanted) {

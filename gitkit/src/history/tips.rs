@@ -7,24 +7,40 @@ use gix::ObjectId;
 use gix::objs::{FindHeader, Kind, TagRefIter};
 use gix::refs::Target;
 use tether_engine::Result;
-use tether_gitkit::worktree;
 
-use crate::failed;
+use crate::{failed, worktree};
 
 /// The refs that every worktree has of its own.
 const PRIVATE: [&str; 3] = ["bisect", "rewritten", "worktree"];
 
 /// The commits to walk from.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tips {
+pub struct Tips {
     /// Commits, sorted.
-    pub(crate) commits: Vec<ObjectId>,
+    pub commits: Vec<ObjectId>,
     /// Refs that cannot be read, or whose object is not there.
-    pub(crate) broken: Vec<String>,
+    pub broken: Vec<String>,
+}
+
+impl Tips {
+    /// These commits.
+    pub fn of(commits: impl IntoIterator<Item = ObjectId>) -> Self {
+        let mut commits: Vec<ObjectId> = commits.into_iter().collect();
+        commits.sort_unstable();
+        Self {
+            commits,
+            broken: Vec::new(),
+        }
+    }
+
+    /// Everything that keeps commits visible in plain git.
+    pub fn of_git(repo: &gix::Repository) -> Result<Self> {
+        collect(repo)
+    }
 }
 
 /// Looks at everything that keeps commits visible.
-pub(crate) fn collect(repo: &gix::Repository) -> Result<Tips> {
+pub(super) fn collect(repo: &gix::Repository) -> Result<Tips> {
     let mut found = Collector {
         repo,
         seen: BTreeSet::new(),

@@ -11,7 +11,7 @@ use tether_engine::{Error, Result};
 use crate::failed;
 
 /// Where manifests are, from the root of the working copy.
-pub(crate) fn objects_path(prefix: &str) -> String {
+pub fn objects_path(prefix: &str) -> String {
     if prefix.is_empty() {
         ".tether/objects".to_owned()
     } else {
@@ -20,11 +20,7 @@ pub(crate) fn objects_path(prefix: &str) -> String {
 }
 
 /// A file (or the target of a symlink) at a commit.
-pub(crate) fn read_at(
-    repo: &gix::Repository,
-    commit: ObjectId,
-    path: &str,
-) -> Result<Option<Vec<u8>>> {
+pub fn read_at(repo: &gix::Repository, commit: ObjectId, path: &str) -> Result<Option<Vec<u8>>> {
     let mut reader = Reader::new(repo);
     let root = reader.root(commit)?;
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -39,7 +35,7 @@ pub(crate) fn read_at(
 }
 
 /// The manifests at a commit.
-pub(crate) fn tree_at(repo: &gix::Repository, commit: ObjectId, prefix: &str) -> Result<Tree> {
+pub fn tree_at(repo: &gix::Repository, commit: ObjectId, prefix: &str) -> Result<Tree> {
     let mut reader = Reader::new(repo);
     let root = reader.root(commit)?;
     let Some(objects) = reader.descend(root, &objects_path(prefix))? else {
@@ -77,7 +73,7 @@ pub(crate) fn tree_at(repo: &gix::Repository, commit: ObjectId, prefix: &str) ->
 
 /// What an entry of a tree is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EntryKind {
+pub enum EntryKind {
     /// A file or a symlink.
     File,
     /// A tree.
@@ -98,14 +94,18 @@ impl EntryKind {
     }
 }
 
+/// What an entry of a tree holds.
+pub type Entry = (ObjectId, EntryKind);
+
 /// Reads objects into one buffer; an object that is not there is an error, never an empty answer.
-pub(crate) struct Reader<'a> {
+pub struct Reader<'a> {
     repo: &'a gix::Repository,
     buffer: Vec<u8>,
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(repo: &'a gix::Repository) -> Self {
+    /// Reads from `repo`.
+    pub fn new(repo: &'a gix::Repository) -> Self {
         Self {
             repo,
             buffer: Vec::new(),
@@ -113,7 +113,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The object's bytes.
-    pub(crate) fn read(&mut self, id: ObjectId, kind: Kind) -> Result<&[u8]> {
+    pub fn read(&mut self, id: ObjectId, kind: Kind) -> Result<&[u8]> {
         match self.repo.objects.try_find(&id, &mut self.buffer) {
             Ok(Some(data)) if data.kind == kind => Ok(data.data),
             Ok(Some(data)) => Err(Error::vcs(format!(
@@ -129,7 +129,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A commit's root tree.
-    pub(crate) fn root(&mut self, commit: ObjectId) -> Result<ObjectId> {
+    pub fn root(&mut self, commit: ObjectId) -> Result<ObjectId> {
         let hash = self.repo.object_hash();
         gix::objs::CommitRefIter::from_bytes(self.read(commit, Kind::Commit)?, hash)
             .tree_id()
@@ -137,7 +137,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The tree at a path below a tree; `None` when there is none, or something else stands there.
-    pub(crate) fn descend(&mut self, mut tree: ObjectId, path: &str) -> Result<Option<ObjectId>> {
+    pub fn descend(&mut self, mut tree: ObjectId, path: &str) -> Result<Option<ObjectId>> {
         for part in path.split('/').filter(|part| !part.is_empty()) {
             match self.entry(tree, part)? {
                 Some((id, EntryKind::Folder)) => tree = id,
@@ -148,11 +148,7 @@ impl<'a> Reader<'a> {
     }
 
     /// One entry of a tree.
-    pub(crate) fn entry(
-        &mut self,
-        tree: ObjectId,
-        name: &str,
-    ) -> Result<Option<(ObjectId, EntryKind)>> {
+    pub fn entry(&mut self, tree: ObjectId, name: &str) -> Result<Option<(ObjectId, EntryKind)>> {
         let hash = self.repo.object_hash();
         for entry in TreeRefIter::from_bytes(self.read(tree, Kind::Tree)?, hash) {
             let entry =
@@ -164,8 +160,34 @@ impl<'a> Reader<'a> {
         Ok(None)
     }
 
+    /// [`Reader::entry`], and the trees among the entries whose names begin with `start`; they come first in a root tree.
+    pub fn entry_and_folders(
+        &mut self,
+        tree: ObjectId,
+        name: &str,
+        start: &[u8],
+    ) -> Result<(Option<Entry>, Vec<ObjectId>)> {
+        let hash = self.repo.object_hash();
+        let mut folders = Vec::new();
+        let mut found = None;
+        for entry in TreeRefIter::from_bytes(self.read(tree, Kind::Tree)?, hash) {
+            let entry =
+                entry.map_err(|error| failed(format!("cannot read git tree {tree}"), error))?;
+            if entry.filename == name {
+                found = Some((entry.oid.to_owned(), EntryKind::of(entry.mode)));
+            } else if entry.mode.is_tree() && entry.filename.starts_with(start) {
+                folders.push(entry.oid.to_owned());
+            }
+            // Entries are in the order of their names.
+            if found.is_some() && &**entry.filename > start && !entry.filename.starts_with(start) {
+                break;
+            }
+        }
+        Ok((found, folders))
+    }
+
     /// Every entry of a tree. Names that are not UTF-8 are shown as they can be.
-    pub(crate) fn entries(&mut self, tree: ObjectId) -> Result<Vec<(String, ObjectId, EntryKind)>> {
+    pub fn entries(&mut self, tree: ObjectId) -> Result<Vec<(String, ObjectId, EntryKind)>> {
         let hash = self.repo.object_hash();
         TreeRefIter::from_bytes(self.read(tree, Kind::Tree)?, hash)
             .map(|entry| {
@@ -179,7 +201,7 @@ impl<'a> Reader<'a> {
 }
 
 /// The error for an object that this clone does not have.
-pub(crate) fn missing(repo: &gix::Repository, id: ObjectId) -> Error {
+pub fn missing(repo: &gix::Repository, id: ObjectId) -> Error {
     let hint = match crate::history::promisor(repo) {
         Some(remote) => format!("git fetch --refetch --no-filter {remote}"),
         None => "git fsck".to_owned(),
