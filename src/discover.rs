@@ -154,7 +154,7 @@ fn no_repository(root: &Path) -> Error {
         "the dataset {place} is in no git or jj repository: there is none at or above it"
     ))
     .with_hint(format!(
-        "bring its repository back, or make one: `git init {}`",
+        "bring its repository back, or make one: `jj git init {0}` or `git init {0}`",
         quoted(&place.to_string())
     ))
 }

@@ -29,6 +29,22 @@ impl VcsKind {
             Self::Jj => "jj",
         }
     }
+
+    /// The command that brings committed files back.
+    pub fn restore(self, path: &str) -> String {
+        match self {
+            Self::Git => format!("git restore -- {path}"),
+            Self::Jj => format!("jj restore {path}"),
+        }
+    }
+
+    /// The command that takes a path into a sparse checkout.
+    pub fn unsparse(self, path: &str) -> String {
+        match self {
+            Self::Git => format!("git sparse-checkout add {path}"),
+            Self::Jj => format!("jj sparse set --add {path}"),
+        }
+    }
 }
 
 /// Where the working copy is.
@@ -228,6 +244,12 @@ pub trait Vcs: Send + Sync {
     /// Takes a dataset commit back. The files in the working tree stay as they are, and nothing of them stays staged; `operation` is the
     /// undo that does it.
     fn uncommit(&self, request: &UncommitRequest, operation: &Operation) -> Result<()>;
+
+    /// What the repository holds that its own next command takes in first, and that this view of it does not show yet: a line to warn
+    /// with.
+    fn unseen(&self) -> Result<Option<String>> {
+        Ok(None)
+    }
 
     /// Paths below `prefix`'s `.tether/` that are conflicted in the working copy, as the repository has them.
     fn conflicts(&self, prefix: &str) -> Result<Vec<String>> {

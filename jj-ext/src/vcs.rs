@@ -229,6 +229,26 @@ impl Vcs for JjVcs {
         self.0.take_back(request, operation)
     }
 
+    fn unseen(&self) -> Result<Option<String>> {
+        let jj = &self.0;
+        if !jj.colocated || jj.options.at_operation.is_some() {
+            return Ok(None);
+        }
+        let repo = jj.repo();
+        let Ok(backend) = jj_lib::git::get_git_backend(repo.store()) else {
+            return Ok(None);
+        };
+        let git = backend
+            .open_git_repo_at_workdir(&jj.root)
+            .map_err(|error| failed("cannot open git's side of the repository", error))?;
+        let head = git.head_id().ok().map(gix::Id::detach);
+        let known = repo.view().git_head(&jj.name).as_normal();
+        let known = known.map(|id| gix::ObjectId::from_bytes_or_panic(id.as_bytes()));
+        Ok((head != known).then(|| {
+            "git moved HEAD and jj does not know yet, so this is as it was before; `jj status` takes it in".to_owned()
+        }))
+    }
+
     fn conflicts(&self, prefix: &str) -> Result<Vec<String>> {
         let tree = self.0.wc_commit(&self.0.repo())?.tree();
         if !tree.has_conflict() {

@@ -41,7 +41,7 @@ fn a_dataset_whose_repository_is_gone_says_so() {
     assert_snapshot!(dir.tether(["status"]), @r"
     ------- stderr -------
     Error: the dataset $TEST_ENV/ds is in no git or jj repository: there is none at or above it
-    Hint: bring its repository back, or make one: `git init $TEST_ENV/ds`
+    Hint: bring its repository back, or make one: `jj git init $TEST_ENV/ds` or `git init $TEST_ENV/ds`
     [exit status: 1]
     ");
 }
@@ -64,7 +64,7 @@ fn a_stray_dataset_file_above_the_repository_is_not_taken() {
     assert_snapshot!(env.work_dir("nowhere").tether(["status"]), @r"
     ------- stderr -------
     Error: the dataset $TEST_ENV is in no git or jj repository: there is none at or above it
-    Hint: bring its repository back, or make one: `git init $TEST_ENV`
+    Hint: bring its repository back, or make one: `jj git init $TEST_ENV` or `git init $TEST_ENV`
     [exit status: 1]
     ");
     // Making a dataset in the repository works.

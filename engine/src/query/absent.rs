@@ -46,17 +46,17 @@ pub(super) fn warnings(
     let mut warnings = Vec::new();
     if !left_out.is_empty() {
         warnings.push(format!(
-            "this checkout is sparse: it leaves out {} of {} objects, which stay as committed; `git sparse-checkout add {}` brings them in",
+            "this checkout is sparse: it leaves out {} of {} objects, which stay as committed; `{}` brings them in",
             left_out.len(),
             committed.len(),
-            dataset.repo_path(".tether")
+            dataset.vcs.kind().unsparse(&dataset.repo_path(".tether"))
         ));
     }
     if lost > 1 && lost * 2 >= committed.len() || lost == committed.len() {
         warnings.push(format!(
-            "{lost} of {} objects have no manifest here, though no `tether remove` took them away: `tether commit` would record their removal; `git restore -- {}` brings them back",
+            "{lost} of {} objects have no manifest here, though no `tether remove` took them away: `tether commit` would record their removal; `{}` brings them back",
             committed.len(),
-            dataset.repo_path(".tether/objects")
+            dataset.vcs.kind().restore(&dataset.repo_path(".tether/objects"))
         ));
     }
     Ok(warnings)

@@ -15,21 +15,28 @@ use crate::workspace::Workspace;
 
 /// What to say about this checkout's bookmark; nothing while the working copy is on it.
 pub(super) fn bookmark(dataset: &Dataset, workspace: &Workspace) -> Result<Vec<String>> {
-    let Some(bookmark) = &workspace.view.bookmark else {
-        return Ok(Vec::new());
-    };
+    let mut warnings: Vec<String> = dataset.vcs.unseen()?.into_iter().collect();
+    if let Some(bookmark) = &workspace.view.bookmark {
+        warnings.extend(about(dataset, workspace, bookmark)?);
+    }
+    Ok(warnings)
+}
+
+fn about(
+    dataset: &Dataset,
+    workspace: &Workspace,
+    bookmark: &BookmarkName,
+) -> Result<Option<String>> {
     let position = dataset.vcs.position()?;
     if let Some(targets) = position.conflicted.get(bookmark) {
         let (what, hint) = conflicted(bookmark, targets);
-        return Ok(vec![format!("{what}; {hint}")]);
+        return Ok(Some(format!("{what}; {hint}")));
     }
     if position.bookmarks.contains(bookmark) {
-        return Ok(moved(dataset, workspace, &position, bookmark)?
-            .into_iter()
-            .collect());
+        return moved(dataset, workspace, &position, bookmark);
     }
     let exists = dataset.vcs.bookmarks()?.contains_key(bookmark);
-    Ok(vec![left(bookmark, &position, exists)])
+    Ok(Some(left(bookmark, &position, exists)))
 }
 
 /// A bookmark that is at several places at once, and the way out.

@@ -269,7 +269,8 @@ fn checkout_warnings(
 /// E07: `git clean -x` takes the ignored per-checkout files along.
 fn lost_records(dataset: &Dataset) -> Option<String> {
     let gone = !dataset.tether_path("workspace.toml").exists();
-    let had = matches!(dataset.oplog.head(), Ok(Some(_)));
+    // Under jj the log itself says where the checkout is.
+    let had = !dataset.oplog.moves_with_vcs() && matches!(dataset.oplog.head(), Ok(Some(_)));
     (gone && had).then(|| {
         format!(
             "this checkout's own records are gone (.tether/workspace.toml; `git clean -x` deletes ignored files): it is on no bookmark now; `tether new {}` returns to the trunk, `tether new NAME --adopt` to a bookmark with its writes",

@@ -69,8 +69,8 @@ fn left_out(dataset: &Dataset, key: &ObjectKey) -> Result<()> {
         "there is an object {key} already, which this sparse checkout leaves out"
     ))
     .with_hint(format!(
-        "`git sparse-checkout add {}` brings it in",
-        dataset.repo_path(".tether")
+        "`{}` brings it in",
+        dataset.vcs.kind().unsparse(&dataset.repo_path(".tether"))
     )))
 }
 

@@ -14,7 +14,7 @@ use crate::id::{DatasetId, OpId, WorkspaceId};
 use crate::name::BookmarkName;
 use crate::oplog::{OpLog, OpStore, Operation};
 use crate::report::InitReport;
-use crate::vcs::Vcs;
+use crate::vcs::{Vcs, VcsKind};
 use crate::workspace::Workspace;
 
 /// The file whose presence makes a directory a dataset; written last.
@@ -34,7 +34,7 @@ pub fn init(
     oplog.head()?;
     oplog.begin()?;
     let root = real(root);
-    refuse_place(&root, vcs.workdir())?;
+    refuse_place(&root, &**vcs)?;
     let trunk = trunk(&**vcs)?;
     refuse_ignored(&root, &**vcs)?;
     let id = id.map_or_else(DatasetId::random, Ok)?;
@@ -106,8 +106,8 @@ fn publish_first(
     fsutil::write_atomic(&path, workspace.to_toml().as_bytes())
 }
 
-fn refuse_place(root: &Path, workdir: &Path) -> Result<()> {
-    let workdir = real(workdir);
+fn refuse_place(root: &Path, vcs: &dyn Vcs) -> Result<()> {
+    let workdir = real(vcs.workdir());
     if !root.starts_with(&workdir) {
         return Err(Error::vcs(format!(
             "{} is not inside the repository's checkout {}",
@@ -137,11 +137,11 @@ fn refuse_place(root: &Path, workdir: &Path) -> Result<()> {
             });
         }
     }
-    refuse_remains(&root.join(".tether"))
+    refuse_remains(&root.join(".tether"), vcs.kind())
 }
 
 /// A `.tether` that is there already: one without objects (an interrupted `init`) is taken over.
-fn refuse_remains(tether: &Path) -> Result<()> {
+fn refuse_remains(tether: &Path, vcs: VcsKind) -> Result<()> {
     let Ok(meta) = fs::symlink_metadata(tether) else {
         return Ok(());
     };
@@ -162,7 +162,10 @@ fn refuse_remains(tether: &Path) -> Result<()> {
             "{} holds objects of a dataset whose tether.toml is gone",
             objects.display()
         ))
-        .with_hint("`git restore tether.toml` brings it back; to start anew, move .tether away"));
+        .with_hint(format!(
+            "`{}` brings it back; to start anew, move .tether away",
+            vcs.restore("tether.toml")
+        )));
     }
     Ok(())
 }
@@ -170,9 +173,8 @@ fn refuse_remains(tether: &Path) -> Result<()> {
 /// The bookmark that becomes the trunk: the one the working copy is on.
 fn trunk(vcs: &dyn Vcs) -> Result<BookmarkName> {
     let position = vcs.position()?;
-    let detached = vcs.kind() == crate::vcs::VcsKind::Git
-        && position.head.is_some()
-        && position.bookmarks.is_empty();
+    let detached =
+        vcs.kind() == VcsKind::Git && position.head.is_some() && position.bookmarks.is_empty();
     if detached {
         return Err(Error::vcs(
             "the checkout is on no branch, so there is no trunk for the dataset",

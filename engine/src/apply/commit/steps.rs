@@ -21,7 +21,7 @@ use crate::oplog::Journal;
 use crate::plan::commit::{CommitOptions, Decided, Decision};
 use crate::report::CommitReport;
 use crate::state::State;
-use crate::vcs::{CommitRequest, PathChange};
+use crate::vcs::{CommitRequest, PathChange, VcsKind};
 use crate::workspace::Workspace;
 use crate::world::World;
 
@@ -121,7 +121,7 @@ pub(super) async fn apply(
         Err(error) => match run.landed(&journal.operation) {
             Ok(Some(commit)) => Some(commit),
             Ok(None) => return Err(run.roll_back(journal, error).await),
-            Err(unknown) => return Err(undecided(error, &unknown)),
+            Err(unknown) => return Err(undecided(run.dataset.vcs.kind(), error, &unknown)),
         },
     };
     run.finish(journal, commit)
@@ -476,7 +476,10 @@ impl Run<'_> {
         );
         Error::new(error.kind(), message)
             .with_source(error)
-            .with_hint("`tether verify` shows what is pinned, `git status` what is changed; then commit again")
+            .with_hint(format!(
+                "`tether verify` shows what is pinned, `{} status` what is changed; then commit again",
+                self.dataset.vcs.kind().name()
+            ))
     }
 
     /// Publishes the operation, writes `workspace.toml`, and closes the journal.
@@ -646,7 +649,7 @@ fn stands(error: Error, commit: Option<&CommitId>) -> Error {
 }
 
 /// Nobody can say whether the commit stands.
-fn undecided(error: Error, unknown: &Error) -> Error {
+fn undecided(vcs: VcsKind, error: Error, unknown: &Error) -> Error {
     Error::new(
         ErrorKind::Interrupted,
         format!(
@@ -655,6 +658,9 @@ fn undecided(error: Error, unknown: &Error) -> Error {
         ),
     )
     .with_source(error)
-    .with_hint("`git log -1` shows whether it stands; the next writing command finishes it or rolls it back")
+    .with_hint(format!(
+        "`{} log` shows whether it stands; the next writing command finishes it or rolls it back",
+        vcs.name()
+    ))
     .partly_done()
 }
