@@ -138,6 +138,18 @@ fn prefers_git(root: &Path) -> Result<bool> {
 
 fn no_dataset(start: &Path, stray: Option<&Path>) -> Error {
     let place = start.display();
+    if let Some(left) = left_behind(start) {
+        let (vcs, command) = if left.join(".jj").is_dir() {
+            ("jj", "jj new BOOKMARK")
+        } else {
+            ("git", "git switch BRANCH")
+        };
+        return Error::user(format!(
+            "the revision that {vcs} has checked out in {} holds no dataset; the checkout's own records are still there",
+            left.display()
+        ))
+        .with_hint(format!("`{command}` goes back to one that does"));
+    }
     match stray {
         Some(stray) => Error::user(format!(
             "no tether dataset found at or above {place}: the tether.toml in {} is outside this repository and in none of its own",
@@ -146,6 +158,13 @@ fn no_dataset(start: &Path, stray: Option<&Path>) -> Error {
         None => Error::user(format!("no tether dataset found at or above {place}")),
     }
     .with_hint("cd to a dataset, or make one of a repository: `tether init`")
+}
+
+/// A directory at or above `start` that was a dataset's until its `tether.toml` left the working copy.
+fn left_behind(start: &Path) -> Option<&Path> {
+    start.ancestors().find(|dir| {
+        dir.join(".tether/workspace.toml").is_file() && !dir.join(DATASET_FILE).exists()
+    })
 }
 
 fn no_repository(root: &Path) -> Error {

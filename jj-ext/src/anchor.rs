@@ -120,19 +120,17 @@ pub(crate) async fn set(
     Ok(())
 }
 
-/// Drops the anchors of workspaces that jj does not have any more, and takes back what `jj tag track` made of anchors. Whether there
-/// was anything to do.
-pub(crate) fn heal(repo: &mut MutableRepo, keep: &WorkspaceName) -> bool {
+/// Drops the anchors of workspaces that jj does not have any more, and takes back what `jj tag track` made of anchors. Part of every
+/// operation of tether's.
+pub(crate) fn heal(repo: &mut MutableRepo, keep: &WorkspaceName) {
     let remote = RemoteName::new(REMOTE);
     let anchors: Vec<(RefNameBuf, RemoteRef)> = repo
         .view()
         .remote_tags(remote)
         .map(|(name, target)| (name.to_owned(), target.clone()))
         .collect();
-    let mut healed = false;
     for (name, anchor) in anchors {
         if anchor.is_tracked() {
-            healed = true;
             repo.untrack_remote_tag(name.to_remote_symbol(remote));
             if *repo.get_local_tag(&name) == anchor.target {
                 repo.set_local_tag_target(&name, RefTarget::absent());
@@ -142,27 +140,14 @@ pub(crate) fn heal(repo: &mut MutableRepo, keep: &WorkspaceName) -> bool {
         let alive =
             workspace.is_some_and(|it| it == keep || repo.view().get_wc_commit_id(it).is_some());
         if !alive {
-            healed = true;
             put(repo, &name, RefTarget::absent());
         }
     }
-    healed
 }
 
 /// Drops the anchor of `workspace`.
 pub(crate) fn clear(repo: &mut MutableRepo, workspace: &WorkspaceName) {
     put(repo, &name_of(workspace), RefTarget::absent());
-}
-
-/// Whether [`heal`] would do something.
-pub(crate) fn is_ill(view: &View, keep: &WorkspaceName) -> bool {
-    view.remote_tags(RemoteName::new(REMOTE))
-        .any(|(name, anchor)| {
-            let workspace = name.as_str().strip_prefix("ws/").map(WorkspaceName::new);
-            let alive =
-                workspace.is_some_and(|it| it == keep || view.get_wc_commit_id(it).is_some());
-            anchor.is_tracked() || !alive
-        })
 }
 
 fn put(repo: &mut MutableRepo, name: &RefName, target: RefTarget) {

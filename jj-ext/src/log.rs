@@ -142,7 +142,7 @@ impl Jj {
     }
 
     /// Takes in what git and the user did, as every jj command does: git's `HEAD` and refs, and the working copy, each an operation of
-    /// its own when there is something. Then mends anchors.
+    /// its own when there is something.
     async fn begin(&self, workspace: &mut Workspace) -> Result<()> {
         let _git = self.git_lock()?;
         let mut repo = self.reload().await?;
@@ -156,8 +156,7 @@ impl Jj {
             repo = self.import_refs(workspace, repo).await?;
         }
         exclude::write(self, &repo)?;
-        repo = self.converge(repo).await?;
-        self.mend(repo).await
+        self.converge(repo).await.map(drop)
     }
 
     async fn import_head(
@@ -256,28 +255,6 @@ impl Jj {
             self.check_out(workspace, &repo, &old.tree(), &new).await?;
         }
         Ok(repo)
-    }
-
-    /// Mends anchors that `jj tag track` tracked, and those of workspaces that are gone.
-    async fn mend(&self, repo: Arc<ReadonlyRepo>) -> Result<()> {
-        if !anchor::is_ill(repo.view(), &self.name) {
-            return Ok(());
-        }
-        // A renamed workspace's anchor goes with it.
-        let renamed = match anchor::read(&repo, &self.name)? {
-            Anchor::Absent => self.renamed(&repo)?,
-            _ => None,
-        };
-        let mut tx = self.start(&repo);
-        anchor::heal(tx.repo_mut(), &self.name);
-        if let Some(head) = renamed {
-            anchor::set(tx.repo_mut(), &self.name, &head).await?;
-        }
-        if tx.repo().has_changes() {
-            self.finish(tx, "tether: mend the views of workspaces", ForGit::Nothing)
-                .await?;
-        }
-        Ok(())
     }
 
     /// Publishes an operation that makes no commit: the anchor, and tether's files as they are on disk.
