@@ -4,6 +4,11 @@
 //!   run        the custom `jj`: every stock command, `jj tether`, and what follows a command that moved the operation log
 //!   options    what a command line says about the repository: which operation, which settings
 //!
+//!   changes    what a commit did to the datasets
+//!   templates  ... in the templates of `jj log` and `jj op log`
+//!   revsets    ... in revsets
+//!   config     the defaults that show it
+//!
 //!   repo       a repository opened at one operation, its locks
 //!   settings   jj's configuration
 //!   vcs        the `Vcs`: position, bookmarks, files, history
@@ -22,8 +27,10 @@
 
 mod anchor;
 mod change;
+mod changes;
 mod checkouts;
 mod commit;
+mod config;
 mod describe;
 mod diverged;
 mod exclude;
@@ -32,9 +39,11 @@ mod log;
 mod options;
 mod repo;
 mod revisions;
+mod revsets;
 mod run;
 mod settings;
 mod snapshot;
+mod templates;
 mod trees;
 mod vcs;
 

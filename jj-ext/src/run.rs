@@ -6,7 +6,8 @@ use std::rc::Rc;
 
 use jj_cli::cli_util::CliRunner;
 
-use crate::Options;
+use crate::templates::{CommitMethods, OperationMethods};
+use crate::{Options, config, revsets};
 
 /// The version of jj this build links, as the workspace's manifest pins it.
 pub const JJ_VERSION: &str = "0.45.1";
@@ -30,7 +31,7 @@ pub fn run<C: clap::Subcommand>(
 ) -> u8 {
     let code = Rc::new(Cell::new(None));
     let told = Rc::clone(&code);
-    let runner = CliRunner::init()
+    let runner = extended(CliRunner::init())
         .version(OUR_VERSION)
         .add_subcommand(async move |_ui, command, args: C| {
             let directory = match &command.global_args().repository {
@@ -60,6 +61,19 @@ pub fn run<C: clap::Subcommand>(
         });
     let status = runner.run();
     code.get().unwrap_or(status)
+}
+
+/// What `jj log` and `jj op log` show of tether, and how revsets ask for it.
+fn extended(runner: CliRunner<'_>) -> CliRunner<'_> {
+    let runner = runner
+        .add_commit_template_extension(Box::new(CommitMethods))
+        .add_operation_template_extension(Box::new(OperationMethods))
+        .add_revset_function_extension("tether_commits", revsets::tether_commits)
+        .add_revset_function_extension("tether_changed", revsets::tether_changed);
+    match config::defaults() {
+        Ok(layer) => runner.add_extra_config(layer),
+        Err(_) => runner,
+    }
 }
 
 /// Stock jj, for tests that mix both.
