@@ -4,7 +4,7 @@
 //!   position   where HEAD is, branches, worktrees
 //!   resolve    a revision to one commit, bookmarks first
 //!   paths      tracked, ignored, left out of the working copy
-//!   commit     a commit of exactly some paths: native, or through `git commit` where hooks are
+//!   commit     a commit of exactly some paths: native, or through `git commit` where hooks are; and taking one back
 //! ```
 //!
 //! Everything that only reads is in process; the `git` executable is looked for when a commit meets hooks or settings that only it
@@ -188,13 +188,11 @@ impl Vcs for GitVcs {
     }
 
     fn check_can_uncommit(&self, request: &UncommitRequest) -> Result<()> {
-        let _ = request;
-        todo!("undo")
+        commit::check_can_uncommit(&self.repo(), request)
     }
 
     fn uncommit(&self, request: &UncommitRequest, operation: &Operation) -> Result<()> {
-        let _ = (request, operation);
-        todo!("undo")
+        commit::uncommit(&self.repo(), request, operation)
     }
 
     fn find_landed(&self, request: &CommitRequest) -> Result<Option<CommitId>> {

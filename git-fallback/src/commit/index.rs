@@ -12,6 +12,7 @@ use gix::lock::acquire::Fail;
 use tether_engine::vcs::PathChange;
 use tether_engine::{Error, Result};
 
+use super::back::Before;
 use super::{Job, Staged};
 use crate::failed;
 use tether_gitkit::trees::{EntryKind, Reader};
@@ -27,6 +28,12 @@ pub(super) struct Index {
 }
 
 impl Index {
+    /// Reads without the lock.
+    pub(super) fn read(repo: &gix::Repository) -> Result<gix::index::File> {
+        let skip_hash = repo.config_snapshot().boolean("index.skipHash") == Some(true);
+        read(repo, &repo.index_path(), skip_hash)
+    }
+
     /// Takes `index.lock`, then reads.
     pub(super) fn lock(repo: &gix::Repository) -> Result<Self> {
         let path = repo.index_path();
@@ -44,13 +51,7 @@ impl Index {
             gix::lock::acquire::Error::Io(error) => Error::io("lock", &path, error),
         })?;
         let skip_hash = repo.config_snapshot().boolean("index.skipHash") == Some(true);
-        let file = gix::index::File::at_or_default(
-            &path,
-            repo.object_hash(),
-            skip_hash,
-            gix::index::decode::Options::default(),
-        )
-        .map_err(|error| failed("cannot read git's index", error))?;
+        let file = read(repo, &path, skip_hash)?;
         Ok(Self {
             lock,
             file,
@@ -58,59 +59,9 @@ impl Index {
         })
     }
 
-    /// Refuses paths that are in conflict, left out by a sparse index, or in the place of another file's folder.
+    /// [`check`] of this index.
     pub(super) fn check(&self, changes: &[PathChange]) -> Result<()> {
-        for change in changes {
-            let path = change.path.as_bytes().as_bstr();
-            let conflicted = [Stage::Base, Stage::Ours, Stage::Theirs]
-                .iter()
-                .any(|stage| self.file.entry_by_path_and_stage(path, *stage).is_some());
-            if conflicted {
-                return Err(
-                    Error::vcs(format!("{} has an unresolved conflict", change.path))
-                        .with_hint(format!("resolve it, then git add {}", change.path)),
-                );
-            }
-            if crate::paths::in_sparse_folder(&self.file, &change.path) {
-                return Err(Error::vcs(format!(
-                    "{} is outside of the sparse checkout",
-                    change.path
-                ))
-                .with_hint(
-                    "git sparse-checkout disable, or git sparse-checkout add the dataset's folder",
-                ));
-            }
-            if change.content.is_some() {
-                self.check_place(&change.path, changes)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// A file needs its folders to be folders, and nothing below itself.
-    fn check_place(&self, path: &str, changes: &[PathChange]) -> Result<()> {
-        let goes = |other: &BStr| {
-            changes
-                .iter()
-                .any(|change| change.content.is_none() && other == change.path.as_str())
-        };
-        let folders = path.match_indices('/').filter_map(|(at, _)| path.get(..at));
-        let above = folders
-            .filter_map(|folder| self.file.entry_by_path(folder.as_bytes().as_bstr()))
-            .map(|entry| entry.path(&self.file));
-        let below = self
-            .file
-            .prefixed_entries(format!("{path}/").as_bytes().as_bstr())
-            .into_iter()
-            .flatten()
-            .map(|entry| entry.path(&self.file));
-        match above.chain(below).find(|other| !goes(other)) {
-            None => Ok(()),
-            Some(other) => Err(
-                Error::vcs(format!("{path} cannot be committed beside {other}"))
-                    .with_hint(format!("git rm --cached {other}")),
-            ),
-        }
+        check(&self.file, changes)
     }
 
     /// Makes the entries of the job's paths those of the commit, and nothing else, and lets go of the lock.
@@ -135,6 +86,33 @@ impl Index {
         lock.commit()
             .map(drop)
             .map_err(|error| Error::io("replace", &job.repo.index_path(), error.error))
+    }
+
+    /// Makes the entries that are as in a commit those of its parent, and nothing else. What is staged otherwise is the user's.
+    pub(super) fn put_back(mut self, before: &[Before]) -> Result<Ready> {
+        let mut put = Vec::new();
+        self.file.remove_entries(|_, path, entry| {
+            let found = before.iter().find(|before| path == before.path);
+            let ours = found.filter(|before| before.committed == Some(entry.id));
+            put.extend(ours.map(|before| (before, entry.flags & Flags::ASSUME_VALID)));
+            ours.is_some()
+        });
+        let removed = before.iter().filter(|before| before.committed.is_none());
+        for before in removed {
+            if self.file.entry_by_path(before.path.as_bytes().as_bstr()).is_none() {
+                put.push((before, Flags::empty()));
+            }
+        }
+        for (before, flags) in put {
+            if let Some((id, mode)) = before.blob {
+                let path = before.path.as_bytes().as_bstr();
+                let stat = Stat::default();
+                self.file.dangerously_push_entry(stat, id, flags, mode, path);
+            }
+        }
+        self.file.sort_entries();
+        self.file.remove_tree();
+        write(&self.file, self.lock, self.skip_hash).map(Ready)
     }
 
     /// Writes an index with exactly the job's tree to `path`, keeping what is known about unchanged files on disk.
@@ -166,6 +144,83 @@ impl Index {
         set_entries(&mut file, &job.staged, &entries);
         let out = std::fs::File::create(path).map_err(|error| Error::io("create", path, error))?;
         write(&file, out, false).map(drop)
+    }
+}
+
+/// An index that is written beside the old one, under its lock.
+pub(super) struct Ready(gix::lock::File);
+
+impl Ready {
+    /// Puts it in the old one's place.
+    pub(super) fn replace(self, repo: &gix::Repository) -> Result<()> {
+        self.0
+            .commit()
+            .map(drop)
+            .map_err(|error| Error::io("replace", &repo.index_path(), error.error))
+    }
+}
+
+fn read(repo: &gix::Repository, path: &Path, skip_hash: bool) -> Result<gix::index::File> {
+    gix::index::File::at_or_default(
+        path,
+        repo.object_hash(),
+        skip_hash,
+        gix::index::decode::Options::default(),
+    )
+    .map_err(|error| failed("cannot read git's index", error))
+}
+
+/// Refuses paths that are in conflict, left out by a sparse index, or in the place of another file's folder.
+pub(super) fn check(index: &gix::index::File, changes: &[PathChange]) -> Result<()> {
+    for change in changes {
+        let path = change.path.as_bytes().as_bstr();
+        let conflicted = [Stage::Base, Stage::Ours, Stage::Theirs]
+            .iter()
+            .any(|stage| index.entry_by_path_and_stage(path, *stage).is_some());
+        if conflicted {
+            return Err(
+                Error::vcs(format!("{} has an unresolved conflict", change.path))
+                    .with_hint(format!("resolve it, then git add {}", change.path)),
+            );
+        }
+        if crate::paths::in_sparse_folder(index, &change.path) {
+            return Err(Error::vcs(format!(
+                "{} is outside of the sparse checkout",
+                change.path
+            ))
+            .with_hint(
+                "git sparse-checkout disable, or git sparse-checkout add the dataset's folder",
+            ));
+        }
+        if change.content.is_some() {
+            check_place(index, &change.path, changes)?;
+        }
+    }
+    Ok(())
+}
+
+/// A file needs its folders to be folders, and nothing below itself.
+fn check_place(index: &gix::index::File, path: &str, changes: &[PathChange]) -> Result<()> {
+    let goes = |other: &BStr| {
+        changes
+            .iter()
+            .any(|change| change.content.is_none() && other == change.path.as_str())
+    };
+    let folders = path.match_indices('/').filter_map(|(at, _)| path.get(..at));
+    let above = folders
+        .filter_map(|folder| index.entry_by_path(folder.as_bytes().as_bstr()))
+        .map(|entry| entry.path(index));
+    let below = index
+        .prefixed_entries(format!("{path}/").as_bytes().as_bstr())
+        .into_iter()
+        .flatten()
+        .map(|entry| entry.path(index));
+    match above.chain(below).find(|other| !goes(other)) {
+        None => Ok(()),
+        Some(other) => Err(
+            Error::vcs(format!("{path} cannot be committed beside {other}"))
+                .with_hint(format!("git rm --cached {other}")),
+        ),
     }
 }
 

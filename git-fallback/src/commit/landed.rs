@@ -169,7 +169,7 @@ fn holds(
 }
 
 /// Collects the paths at which two trees differ.
-fn compare(
+pub(super) fn compare(
     reader: &mut Reader<'_>,
     before: Option<ObjectId>,
     after: Option<ObjectId>,

@@ -12,6 +12,7 @@
 //! In both the user's index is written after the commit stands and only for our paths, so a refused commit leaves nothing staged.
 //! `index.lock` is held for the moves alone: a run that is killed while a hook, a signer or the caller works leaves no lock behind.
 
+mod back;
 mod hooked;
 mod index;
 mod landed;
@@ -33,6 +34,7 @@ use tether_engine::{Error, ErrorKind, Result};
 use crate::position::{branch_ref, position};
 use crate::{commit_id, failed};
 
+pub(crate) use back::{check as check_can_uncommit, uncommit};
 pub(crate) use landed::find_landed;
 
 use index::Index;
