@@ -41,7 +41,6 @@ pub const NOT_YET: &[&str] = &[
     "recover",
     "repair",
     "restore",
-    "undo",
     "upgrade",
 ];
 

@@ -36,6 +36,7 @@ mod cli {
     mod test_set;
     mod test_snapshot;
     mod test_status;
+    mod test_undo;
     mod test_verify;
 }
 

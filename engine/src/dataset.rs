@@ -184,8 +184,9 @@ impl Dataset {
         Ok(operation.is_none_or(|operation| operation.workspace == *workspace))
     }
 
-    /// Writes `.tether/workspace.toml`, atomically.
+    /// Writes `.tether/workspace.toml`, atomically. What the old file says about undone operations is kept elsewhere first.
     pub fn write_workspace(&self, workspace: &Workspace) -> Result<()> {
+        crate::apply::undo::pending::before_rewrite(self)?;
         let path = self.tether_path("workspace.toml");
         fsutil::write_atomic(&path, workspace.to_toml().as_bytes())
     }

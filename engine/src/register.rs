@@ -26,7 +26,7 @@ use crate::manifest::{FileMode, Manifest, Manifests, PinMode};
 use crate::report::{AddReport, FieldChange, SetReport};
 use crate::state::Locator;
 
-pub(crate) use edit::recover;
+pub(crate) use edit::{MANIFEST, put, recover, roll_back};
 pub use init::init;
 pub(crate) use locator::unregistered;
 

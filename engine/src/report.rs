@@ -248,6 +248,36 @@ pub struct SnapshotReport {
     pub states: BTreeMap<ObjectKey, State>,
 }
 
+/// `undo`.
+#[derive(Clone, Debug, Serialize)]
+pub struct UndoReport {
+    /// The operation that was reversed.
+    pub undone: OpId,
+    /// Its command.
+    pub command: String,
+    /// What it had done, in a few words, not part of the JSON.
+    #[serde(skip)]
+    pub summary: String,
+    /// The operation that reversed it; `None` when only stores were left to do, after the repository's own undo.
+    pub undo_id: Option<OpId>,
+    /// What is as before.
+    pub restored: Vec<String>,
+    /// What cannot be taken back.
+    pub irreversible: Vec<String>,
+    /// What stays as it is now.
+    pub skipped: Vec<String>,
+    /// Things to know, not part of the JSON.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+impl UndoReport {
+    /// Whether everything the operation did is taken back.
+    pub fn is_whole(&self) -> bool {
+        self.irreversible.is_empty() && self.skipped.is_empty()
+    }
+}
+
 /// `ops`: one operation.
 #[derive(Clone, Debug, Serialize)]
 pub struct OpRow {
@@ -265,8 +295,8 @@ pub struct OpRow {
     pub pre: serde_json::Value,
     /// For an undo: what it reversed.
     pub undoes: Option<OpId>,
-    /// The undo that reversed it.
-    pub undone_by: Option<OpId>,
+    /// The undo that reversed it: its id, or the name of the repository's own.
+    pub undone_by: Option<String>,
     /// `done`, or `started` for an interrupted one.
     pub status: String,
     /// The operation it is a step of.

@@ -149,7 +149,7 @@ pub struct CommitRequest {
 }
 
 /// A dataset commit to take back: what it committed becomes uncommitted edits again, and the bookmark goes back to its parent.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UncommitRequest {
     /// The commit; it must be the one the working copy is on.
     pub commit: CommitId,

@@ -12,6 +12,7 @@ mod remove;
 mod set;
 mod snapshot;
 mod status;
+mod undo;
 mod verify;
 
 use clap::Subcommand;
@@ -27,6 +28,8 @@ pub enum Outcome {
     Fine,
     /// The answer is that something is not right: exit code 1.
     NotFine,
+    /// Part of the work was done: exit code 3.
+    Partly,
 }
 
 impl Outcome {
@@ -35,11 +38,12 @@ impl Outcome {
         if fine { Self::Fine } else { Self::NotFine }
     }
 
-    /// 0 or 1.
+    /// 0, 1 or 3.
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Fine => 0,
             Self::NotFine => 1,
+            Self::Partly => 3,
         }
     }
 }
@@ -72,6 +76,8 @@ pub enum Command {
     #[expect(missing_docs, reason = "the arguments' own comment is the help")]
     Ops(ops::OpsArgs),
     #[expect(missing_docs, reason = "the arguments' own comment is the help")]
+    Undo(undo::UndoArgs),
+    #[expect(missing_docs, reason = "the arguments' own comment is the help")]
     Backends(backends::BackendsArgs),
 }
 
@@ -91,6 +97,7 @@ impl Command {
             Self::Diff(args) => diff::run(context, args),
             Self::Log(args) => log::run(context, args),
             Self::Ops(args) => ops::run(context, args),
+            Self::Undo(args) => undo::run(context, args),
             Self::Backends(args) => backends::run(context, args),
         }
     }

@@ -9,6 +9,7 @@ pub mod object;
 pub mod ops;
 pub mod plan;
 pub mod status;
+pub mod undo;
 pub mod verify;
 
 use std::borrow::Cow;

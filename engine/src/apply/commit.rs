@@ -57,7 +57,7 @@ pub async fn run(
     options.message()?;
     let _session = Session::repository(dataset, "tether commit", waiting)?;
     dataset.oplog.begin()?;
-    let recovered = recover::keeping_pins(dataset)?;
+    let recovered = recover::keeping_pins(dataset).await?;
     let outcome = run_locked(dataset, options, None).await;
     recovered.settle(dataset, outcome).await
 }
@@ -76,7 +76,7 @@ pub async fn apply_saved(
     options.message()?;
     let _session = Session::repository(dataset, "tether commit --from-plan", waiting)?;
     dataset.oplog.begin()?;
-    let recovered = recover::keeping_pins(dataset)?;
+    let recovered = recover::keeping_pins(dataset).await?;
     let outcome = run_locked(dataset, &options, Some(&plan)).await;
     recovered.settle(dataset, outcome).await
 }

@@ -7,3 +7,4 @@ mod pins;
 pub mod publish;
 pub mod recover;
 pub mod session;
+pub mod undo;

@@ -151,11 +151,16 @@ fn removals(dataset: &Dataset, gone: BTreeSet<ObjectKey>) -> Result<BTreeMap<Obj
             .chain(&head.operation, OPERATIONS_SEARCHED)?,
         None => Vec::new(),
     };
+    let undone: BTreeSet<&str> = operations
+        .iter()
+        .filter_map(|it| Some(it.undoes.as_ref()?.as_str()))
+        .collect();
     let mut removed = BTreeMap::new();
     for key in gone {
-        // The newest operation about the object says what became of it.
+        // The newest operation about the object that stands says what became of it.
         let newest = operations
             .iter()
+            .filter(|it| !undone.contains(it.id.as_str()))
             .find(|it| names(&it.result, key.as_str()) || names(&it.pre, key.as_str()));
         let recorded = newest.is_some_and(|it| takes_away(it, &operations));
         removed.insert(key, recorded);

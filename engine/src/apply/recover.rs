@@ -9,6 +9,7 @@ use super::commit::steps::{self, Announced, Outcome};
 use super::files::{self, Rewrites};
 use super::pins::{self, Cut};
 use super::publish::{self, Record};
+use super::undo;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::fsutil;
@@ -20,7 +21,7 @@ use crate::workspace::Workspace;
 
 /// Finishes or rolls back every unfinished operation of this checkout. Call with both locks held. Returns one line per operation.
 pub async fn recover(dataset: &Dataset) -> Result<Vec<String>> {
-    let recovered = keeping_pins(dataset)?;
+    let recovered = keeping_pins(dataset).await?;
     let mut lines = recovered.lines;
     let errors = pins::take_back(dataset, recovered.pins).await;
     lines.extend(errors.iter().map(not_released));
@@ -65,7 +66,7 @@ fn not_released(error: &Error) -> String {
 }
 
 /// [`recover`] without releasing pins. The journals are closed: a kill from here on leaves pins that are on the clone's record.
-pub(crate) fn keeping_pins(dataset: &Dataset) -> Result<Recovered> {
+pub(crate) async fn keeping_pins(dataset: &Dataset) -> Result<Recovered> {
     let mut recovered = Recovered::default();
     let unfinished = Journal::unfinished(dataset.vcs.shared_dir())?;
     if unfinished.is_empty() {
@@ -86,6 +87,10 @@ pub(crate) fn keeping_pins(dataset: &Dataset) -> Result<Recovered> {
                 recovered
                     .lines
                     .push(crate::register::recover(dataset, &operation)?);
+            }
+            "undo" => {
+                let line = undo::recover::recover(dataset, &operation).await?;
+                recovered.lines.push(line);
             }
             other => recovered.lines.push(format!(
                 "operation {} ({other}) never finished; `tether {other}` again finishes it",

@@ -29,6 +29,8 @@ pub struct OpSummary {
     pub commit: Option<CommitId>,
     /// For an undo: what it reversed.
     pub undoes: Option<OpId>,
+    /// The operation it is a step of.
+    pub step_of: Option<OpId>,
 }
 
 /// `<shared dir>/tether/{views,ops}`.

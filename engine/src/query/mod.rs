@@ -18,6 +18,7 @@ pub mod ops;
 mod recent;
 pub mod snapshot;
 pub mod status;
+pub mod summary;
 pub mod verify;
 
 pub(crate) use drift::conflicted as conflicted_bookmark;

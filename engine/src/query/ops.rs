@@ -11,7 +11,7 @@ use crate::oplog::{Journal, Operation, Progress, Unfinished};
 use crate::report::OpRow;
 
 /// Operations that only keep tether's own books and did nothing a user asked for.
-const BOOKKEEPING: [&str; 3] = ["init", "import-view", "merge-views"];
+pub(crate) const BOOKKEEPING: [&str; 3] = ["init", "import-view", "merge-views"];
 
 /// The newest operations of this checkout, newest first, unfinished ones included.
 pub fn ops(dataset: &Dataset, limit: usize) -> Result<Vec<OpRow>> {
@@ -39,7 +39,7 @@ pub fn ops(dataset: &Dataset, limit: usize) -> Result<Vec<OpRow>> {
             if let Some(other) = &operation.undoes {
                 undone.insert(other.clone(), operation.id.clone());
             }
-            let undone_by = undone.get(&operation.id).cloned();
+            let undone_by = undone.get(&operation.id).map(OpId::to_string);
             rows.push(finished(operation, undone_by));
         }
     }
@@ -48,7 +48,7 @@ pub fn ops(dataset: &Dataset, limit: usize) -> Result<Vec<OpRow>> {
     flag_gone(dataset, rows)
 }
 
-fn finished(operation: Operation, undone_by: Option<OpId>) -> Row {
+fn finished(operation: Operation, undone_by: Option<String>) -> Row {
     let row = OpRow {
         id: operation.id,
         at: operation.at,
@@ -117,7 +117,9 @@ fn flag_gone(dataset: &Dataset, rows: Vec<Row>) -> Result<Vec<OpRow>> {
     };
     let mut visible = visible.into_iter();
     let flagged = rows.into_iter().map(|(mut row, commit)| {
-        row.vcs_commit_gone = commit.is_some() && visible.next() == Some(false);
+        let gone = commit.is_some() && visible.next() == Some(false);
+        // An undo took it away, and says so.
+        row.vcs_commit_gone = gone && row.undone_by.is_none();
         row
     });
     Ok(flagged.collect())

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use super::recent::Recent;
 use super::snapshot::{self, judged, native_of, observe};
 use super::{absent, drift, immutable_drift, reason, verify};
+use crate::apply::undo;
 use crate::backend::{Capability, Tier};
 use crate::clock;
 use crate::dataset::Dataset;
@@ -261,6 +262,8 @@ fn checkout_warnings(
     let mut warnings = Vec::new();
     warnings.extend(lost_records(dataset));
     warnings.extend(unfinished(dataset, workspace));
+    let pending = or_warn(undo::pending::warnings(dataset), &mut warnings);
+    warnings.extend(pending);
     warnings.extend(foreign_pins(dataset, manifests));
     warnings.extend(unprotected(manifests, workspace));
     warnings

@@ -3,6 +3,7 @@
 //! Journal -> manifests -> operation published (the commit point) -> `workspace.toml` -> journal closed. What is interrupted before
 //! the commit point is rolled back from the journal by [`roll_back`], what is interrupted after it stands.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -12,6 +13,7 @@ use super::Waiting;
 use crate::apply::publish::{self, Record};
 use crate::apply::recover;
 use crate::apply::session::Session;
+use crate::apply::undo::fingerprint;
 use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::fsutil;
@@ -21,7 +23,7 @@ use crate::oplog::{Journal, Unfinished};
 use crate::workspace::Workspace;
 
 /// The action of a written or removed manifest in the journal.
-pub(super) const MANIFEST: &str = "manifest";
+pub(crate) const MANIFEST: &str = "manifest";
 
 /// One manifest file before and after.
 #[derive(Clone, Debug)]
@@ -170,7 +172,7 @@ fn interrupted(dataset: &Dataset) -> Result<bool> {
         .any(|journal| journal.workspace == workspace))
 }
 
-/// What an operation replaces: the files' text, and `workspace.toml`.
+/// What an operation replaces: the files' text, and `workspace.toml`; and what it leaves in the files, as fingerprints.
 fn pre(edits: &[Edit], workspace: &Workspace) -> Value {
     let objects: Map<String, Value> = edits
         .iter()
@@ -180,7 +182,11 @@ fn pre(edits: &[Edit], workspace: &Workspace) -> Value {
             (edit.key.to_string(), text)
         })
         .collect();
-    json!({ "objects": objects, "workspace": workspace.to_toml() })
+    let left: BTreeMap<&str, Option<String>> = edits
+        .iter()
+        .map(|edit| (edit.key.as_str(), edit.after.as_deref().map(fingerprint)))
+        .collect();
+    json!({ "objects": objects, "left": left, "workspace": workspace.to_toml() })
 }
 
 /// Puts back what `edits` replaced.
@@ -212,7 +218,7 @@ pub(crate) fn recover(dataset: &Dataset, unfinished: &Unfinished) -> Result<Stri
 }
 
 /// Puts back the manifests that the journal announced.
-fn roll_back(dataset: &Dataset, unfinished: &Unfinished) -> Result<()> {
+pub(crate) fn roll_back(dataset: &Dataset, unfinished: &Unfinished) -> Result<()> {
     let objects = unfinished.pre.get("objects").and_then(Value::as_object);
     let announced = unfinished
         .progress
@@ -231,7 +237,8 @@ fn path(dataset: &Dataset, key: &ObjectKey) -> std::path::PathBuf {
     dataset.tether_path(&key.manifest_path())
 }
 
-fn put(dataset: &Dataset, key: &ObjectKey, text: Option<&[u8]>) -> Result<()> {
+/// Writes or removes a manifest, whole and durably.
+pub(crate) fn put(dataset: &Dataset, key: &ObjectKey, text: Option<&[u8]>) -> Result<()> {
     let path = path(dataset, key);
     if let Some(text) = text {
         return fsutil::write_atomic(&path, text);

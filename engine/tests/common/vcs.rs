@@ -396,13 +396,34 @@ impl Vcs for FakeVcs {
     }
 
     fn check_can_uncommit(&self, request: &UncommitRequest) -> Result<()> {
-        let _ = request;
-        todo!("undo")
+        let here = self.with(|inner| {
+            inner.head.as_ref() == Some(&request.commit)
+                && inner.branch.as_ref() == Some(&request.bookmark)
+        });
+        if here {
+            Ok(())
+        } else {
+            Err(Error::vcs("the dataset commit is not the head").with_hint("`git log`"))
+        }
     }
 
     fn uncommit(&self, request: &UncommitRequest, operation: &Operation) -> Result<()> {
-        let _ = (request, operation);
-        todo!("undo")
+        let _ = operation;
+        let trouble = self.with(|inner| inner.trouble);
+        if trouble == Trouble::Refused {
+            return Err(Error::vcs("the ref is locked"));
+        }
+        assert_ne!(trouble, Trouble::DieBefore, "dies");
+        self.with(|inner| {
+            let parent = inner.commits[&request.commit].parent.clone();
+            assert!(inner.head.as_ref() == Some(&request.commit) || inner.head == parent);
+            inner.head = parent;
+        });
+        assert_ne!(trouble, Trouble::DieLanded, "dies");
+        if trouble == Trouble::Landed {
+            return Err(Error::vcs("the connection was lost"));
+        }
+        Ok(())
     }
 
     fn find_landed(&self, request: &CommitRequest) -> Result<Option<CommitId>> {

@@ -63,7 +63,10 @@ pub(crate) fn uncommit(
         Some(parent) => refs::set(repo, "HEAD", parent, Old::Is(undone.id), &why)?,
         None => refs::delete(
             repo,
-            branch_ref(&request.bookmark)?.as_bstr().to_str_lossy().as_ref(),
+            branch_ref(&request.bookmark)?
+                .as_bstr()
+                .to_str_lossy()
+                .as_ref(),
             Old::Is(undone.id),
         )?,
     };
@@ -122,7 +125,9 @@ fn check_position(repo: &gix::Repository, request: &UncommitRequest) -> Result<(
         "other commits were made on top of the dataset commit {commit}: {bookmark} is at {} now",
         head.short()
     ))
-    .with_hint(format!("git revert {commit} makes a commit that takes it back")))
+    .with_hint(format!(
+        "git revert {commit} makes a commit that takes it back"
+    )))
 }
 
 fn gone(request: &UncommitRequest) -> Error {
@@ -131,7 +136,9 @@ fn gone(request: &UncommitRequest) -> Error {
         request.commit.short(),
         request.bookmark
     ))
-    .with_hint("git reflog shows where it went; `tether status` says what that means for the dataset")
+    .with_hint(
+        "git reflog shows where it went; `tether status` says what that means for the dataset",
+    )
 }
 
 fn is_behind(repo: &gix::Repository, head: ObjectId, commit: ObjectId) -> Result<bool> {
@@ -178,7 +185,11 @@ fn check_files(repo: &gix::Repository, undone: &Undone) -> Result<()> {
     super::index::check(&index, &undone.changes)?;
     let left_out = undone.changes.iter().find(|change| {
         let entry = index.entry_by_path(change.path.as_bytes().as_bstr());
-        entry.is_some_and(|entry| entry.flags.contains(gix::index::entry::Flags::SKIP_WORKTREE))
+        entry.is_some_and(|entry| {
+            entry
+                .flags
+                .contains(gix::index::entry::Flags::SKIP_WORKTREE)
+        })
     });
     match left_out {
         None => Ok(()),
@@ -193,15 +204,20 @@ fn check_files(repo: &gix::Repository, undone: &Undone) -> Result<()> {
 /// Whether the branch is at the commit's parent already.
 fn is_back(repo: &gix::Repository, request: &UncommitRequest, undone: &Undone) -> Result<bool> {
     let now = position(repo)?;
-    Ok(now.bookmarks.first() == Some(&request.bookmark)
-        && now.head == undone.parent.map(commit_id))
+    Ok(
+        now.bookmarks.first() == Some(&request.bookmark)
+            && now.head == undone.parent.map(commit_id),
+    )
 }
 
 /// What the index is to hold for the commit's paths.
 fn before(repo: &gix::Repository, undone: &Undone) -> Result<Vec<Before>> {
     let mut reader = tether_gitkit::trees::Reader::new(repo);
     let committed = Some(reader.root(undone.id)?);
-    let parent = undone.parent.map(|parent| reader.root(parent)).transpose()?;
+    let parent = undone
+        .parent
+        .map(|parent| reader.root(parent))
+        .transpose()?;
     let mut entries = Vec::new();
     for change in &undone.changes {
         entries.push(Before {

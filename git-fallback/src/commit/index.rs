@@ -99,7 +99,11 @@ impl Index {
         });
         let removed = before.iter().filter(|before| before.committed.is_none());
         for before in removed {
-            if self.file.entry_by_path(before.path.as_bytes().as_bstr()).is_none() {
+            if self
+                .file
+                .entry_by_path(before.path.as_bytes().as_bstr())
+                .is_none()
+            {
                 put.push((before, Flags::empty()));
             }
         }
@@ -107,7 +111,8 @@ impl Index {
             if let Some((id, mode)) = before.blob {
                 let path = before.path.as_bytes().as_bstr();
                 let stat = Stat::default();
-                self.file.dangerously_push_entry(stat, id, flags, mode, path);
+                self.file
+                    .dangerously_push_entry(stat, id, flags, mode, path);
             }
         }
         self.file.sort_entries();
@@ -184,13 +189,11 @@ pub(super) fn check(index: &gix::index::File, changes: &[PathChange]) -> Result<
             );
         }
         if crate::paths::in_sparse_folder(index, &change.path) {
-            return Err(Error::vcs(format!(
-                "{} is outside of the sparse checkout",
-                change.path
-            ))
-            .with_hint(
-                "git sparse-checkout disable, or git sparse-checkout add the dataset's folder",
-            ));
+            return Err(
+                Error::vcs(format!("{} is outside of the sparse checkout", change.path)).with_hint(
+                    "git sparse-checkout disable, or git sparse-checkout add the dataset's folder",
+                ),
+            );
         }
         if change.content.is_some() {
             check_place(index, &change.path, changes)?;

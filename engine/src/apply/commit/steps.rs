@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::apply::files::{self, Rewrite, Rewrites};
 use crate::apply::pins::{self, Cut, Job};
 use crate::apply::publish::{self, Record};
+use crate::apply::undo::{LEFT, fingerprint};
 use crate::backend::Effect;
 use crate::clock;
 use crate::dataset::Dataset;
@@ -525,8 +526,21 @@ impl Run<'_> {
                 .map(|file| (file.path.as_str(), &file.old))
                 .collect();
             pre["files"] = json!(manifests);
+            pre[LEFT] = json!(self.leaves());
         }
         pre
+    }
+
+    /// Key to a fingerprint of the manifest that was written.
+    fn leaves(&self) -> BTreeMap<&ObjectKey, String> {
+        let keys = self.decided.decisions.keys();
+        let path = |key: &ObjectKey| format!(".tether/{}", key.manifest_path());
+        keys.filter_map(|key| {
+            let path = path(key);
+            let file = self.rewrites.manifests.iter().find(|it| it.path == path)?;
+            Some((key, fingerprint(file.new.as_bytes())))
+        })
+        .collect()
     }
 
     fn progress(&self, commit: Option<&CommitId>) -> Vec<Value> {
