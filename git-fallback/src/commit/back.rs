@@ -12,6 +12,7 @@ use tether_engine::oplog::Operation;
 use tether_engine::vcs::{PathChange, UncommitRequest};
 use tether_engine::{Error, ErrorKind, Result};
 use tether_gitkit::refs::{self, Old, Outcome};
+use tether_gitkit::trees::Reader;
 
 use super::index::Index;
 use super::{in_progress, landed};
@@ -161,7 +162,7 @@ fn read(repo: &gix::Repository, request: &UncommitRequest) -> Result<Undone> {
         .with_hint("git reset --merge HEAD~ takes a merge back"));
     }
     let parent = parts.parents.first().copied();
-    let mut reader = tether_gitkit::trees::Reader::new(repo);
+    let mut reader = Reader::new(repo);
     let before = parent.map(|parent| reader.root(parent)).transpose()?;
     let mut paths = BTreeSet::new();
     landed::compare(&mut reader, before, Some(parts.root), "", &mut paths)?;
@@ -212,7 +213,7 @@ fn is_back(repo: &gix::Repository, request: &UncommitRequest, undone: &Undone) -
 
 /// What the index is to hold for the commit's paths.
 fn before(repo: &gix::Repository, undone: &Undone) -> Result<Vec<Before>> {
-    let mut reader = tether_gitkit::trees::Reader::new(repo);
+    let mut reader = Reader::new(repo);
     let committed = Some(reader.root(undone.id)?);
     let parent = undone
         .parent
