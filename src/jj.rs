@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, Command};
-use tether_jj::Options;
+use tether_engine::apply::undo;
+use tether_jj::{After, Options};
 
 use crate::{cli, console, context, panics};
 
@@ -57,8 +58,37 @@ pub fn main() -> ExitCode {
             let run = AssertUnwindSafe(|| run(console, directory, options, &tether.0));
             catch_unwind(run).unwrap_or_else(|_| console.error(&panics::error()))
         },
-        |_after| {},
+        |after| {
+            let follow = AssertUnwindSafe(|| follow(console, &after));
+            if catch_unwind(follow).is_err() {
+                console.warn(&panics::error().one_line());
+            }
+        },
     ))
+}
+
+/// After a command of jj's own: tether's record of the checkout follows the operation log, and what `jj undo` and its like took back is
+/// taken back in the stores too. The command itself is done: nothing here changes how it ends.
+fn follow(console: console::Console, after: &After) {
+    let here = std::env::current_dir().unwrap_or_default();
+    let place = if here.starts_with(&after.workspace) {
+        here
+    } else {
+        after.workspace.clone()
+    };
+    let context = context::Context::new(console, place, Options::default());
+    // Most repositories with tether's folder in them are no dataset at some revision.
+    let Ok(dataset) = context.dataset() else {
+        return;
+    };
+    let followed = context.wait("tether", undo::after_vcs(&dataset, after.undoing));
+    match followed {
+        Ok(lines) => lines.iter().for_each(|line| console.note(line)),
+        Err(error) => console.warn(&format!(
+            "jj's command is done, and tether could not follow it: {}",
+            error.one_line()
+        )),
+    }
 }
 
 /// Stock jj, for tests.

@@ -30,7 +30,9 @@ fn about(operation: &Operation) -> Option<String> {
             list.map_or(0, Vec::len)
         };
         let pinned = pinned.map_or(0, serde_json::Map::len);
-        return Some(objects(pinned + list("unrecoverable") + list("removed")));
+        let count = pinned + list("unrecoverable") + list("removed");
+        // Only edits were committed: of policies, or of manifests whose commit was taken back.
+        return (count > 0).then(|| objects(count));
     }
     None
 }
@@ -92,6 +94,11 @@ mod tests {
                 "tether set: 2 objects",
             ),
             ("init", json!(null), "tether init"),
+            (
+                "commit",
+                json!({"pinned": {}, "unrecoverable": []}),
+                "tether commit",
+            ),
         ];
         for (command, result, expected) in table {
             assert_eq!(line(&operation(command, result)), expected);
