@@ -42,6 +42,8 @@ mod cli {
 
 mod jj {
     mod test_code_repo;
+    mod test_display;
+    mod test_help;
     mod test_kill;
     mod test_machine;
 }
