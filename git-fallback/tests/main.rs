@@ -6,6 +6,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod back;
 mod commit;
 mod completeness;
 mod environment;
