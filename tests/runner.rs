@@ -23,6 +23,7 @@ mod cli {
     mod test_init;
     mod test_kill_commit;
     mod test_kill_edits;
+    mod test_kill_undo;
     mod test_locks;
     mod test_log;
     mod test_not_yet;

@@ -13,7 +13,7 @@ use crate::report::OpRow;
 /// Operations that only keep tether's own books and did nothing a user asked for.
 pub(crate) const BOOKKEEPING: [&str; 3] = ["init", "import-view", "merge-views"];
 
-/// The newest operations of this checkout, newest first, unfinished ones included.
+/// The newest operations of this checkout, newest first, unfinished ones and those that the repository's own undo took back included.
 pub fn ops(dataset: &Dataset, limit: usize) -> Result<Vec<OpRow>> {
     let workspace = dataset.workspace()?.id;
     let mut unfinished: Vec<Unfinished> = Journal::unfinished(dataset.vcs.shared_dir())?
@@ -44,8 +44,26 @@ pub fn ops(dataset: &Dataset, limit: usize) -> Result<Vec<OpRow>> {
         }
     }
     rows.extend(unfinished.into_iter().rev().map(started));
+    add_taken_back(dataset, limit, &mut rows)?;
     rows.truncate(limit);
     flag_gone(dataset, rows)
+}
+
+/// Adds the operations that the repository's own undo took back, each where its time puts it.
+fn add_taken_back(dataset: &Dataset, limit: usize, rows: &mut Vec<Row>) -> Result<()> {
+    let store = dataset.op_store();
+    for id in dataset.oplog.taken_back(limit)? {
+        let Some(operation) = store.chain(&id, 1)?.pop() else {
+            continue;
+        };
+        if BOOKKEEPING.contains(&operation.command.as_str()) {
+            continue;
+        }
+        let older = rows.iter().position(|(row, _)| row.at < operation.at);
+        let by = dataset.vcs.kind().name().to_owned();
+        rows.insert(older.unwrap_or(rows.len()), finished(operation, Some(by)));
+    }
+    Ok(())
 }
 
 fn finished(operation: Operation, undone_by: Option<String>) -> Row {
