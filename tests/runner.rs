@@ -42,11 +42,19 @@ mod cli {
 }
 
 mod jj {
+    mod story;
+    mod test_big;
     mod test_code_repo;
+    mod test_conflicts;
     mod test_display;
     mod test_help;
+    mod test_hostile_config;
     mod test_kill;
+    mod test_kill_edits;
+    mod test_loop;
     mod test_machine;
+    mod test_mixed;
+    mod test_names;
 }
 
 #[test]

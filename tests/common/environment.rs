@@ -134,6 +134,11 @@ impl TestEnvironment {
         command
     }
 
+    /// `text` with ids and paths replaced, as in outputs.
+    pub(crate) fn normalise(&self, text: &str) -> String {
+        self.names.lock().unwrap().normalise(text)
+    }
+
     pub(super) fn output(&self, output: std::process::Output) -> Output {
         Output::new(output, &mut self.names.lock().unwrap())
     }
