@@ -251,12 +251,6 @@ pub trait Vcs: Send + Sync {
         Ok(None)
     }
 
-    /// Paths below `prefix`'s `.tether/` that are conflicted in the working copy, as the repository has them.
-    fn conflicts(&self, prefix: &str) -> Result<Vec<String>> {
-        let _ = prefix;
-        Ok(Vec::new())
-    }
-
     /// The commit of an interrupted [`Vcs::commit`] whose id was never known: the head, when its parent is `expected_head` and it
     /// holds exactly `request`'s paths and message.
     fn find_landed(&self, request: &CommitRequest) -> Result<Option<CommitId>>;

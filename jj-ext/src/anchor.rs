@@ -1,6 +1,7 @@
 //! The anchor: where jj's own View says which tether operation a workspace is at (notes, 'The anchor').
 //!
-//! Per workspace one untracked remote tag, `ws/<workspace>` of the pseudo-remote `tether/views` (no real remote can have a `/`). Its
+//! Per workspace one untracked remote tag, `ws/<workspace>` of the pseudo-remote `tether/views` (no real remote can have a `/`); a
+//! dataset in a folder of the repository has a pseudo-remote of its own, `tether/views/<digest of the folder>`. Its
 //! target is a hidden commit on the root commit whose description names the operation and its view. jj's own undo, redo, restore,
 //! revert and merging of operations move it like any other ref.
 
@@ -9,7 +10,9 @@ use std::sync::Arc;
 use jj_lib::backend::{ChangeId, CommitId, MillisSinceEpoch, Signature, Timestamp};
 use jj_lib::commit::Commit;
 use jj_lib::op_store::{RefTarget, RemoteRef, RemoteRefState};
-use jj_lib::ref_name::{RefName, RefNameBuf, RemoteName, WorkspaceName, WorkspaceNameBuf};
+use jj_lib::ref_name::{
+    RefName, RefNameBuf, RemoteName, RemoteNameBuf, WorkspaceName, WorkspaceNameBuf,
+};
 use jj_lib::repo::{MutableRepo, ReadonlyRepo, Repo};
 use jj_lib::signing::SignBehavior;
 use jj_lib::store::Store;
@@ -21,6 +24,15 @@ use tether_engine::{Error, Result};
 use crate::failed;
 
 const REMOTE: &str = "tether/views";
+
+/// The pseudo-remote of the dataset at `prefix`.
+pub(crate) fn remote_of(prefix: &str) -> RemoteNameBuf {
+    if prefix.is_empty() {
+        return RemoteName::new(REMOTE).to_owned();
+    }
+    let digest = json::hash(8, [prefix.as_bytes()]);
+    RemoteName::new(&format!("{REMOTE}/{digest}")).to_owned()
+}
 const TITLE: &str = "tether view";
 
 /// What an anchor says.
@@ -40,9 +52,13 @@ pub(crate) enum Anchor {
 }
 
 /// The anchor of `workspace` in the view of `repo`.
-pub(crate) fn read(repo: &ReadonlyRepo, workspace: &WorkspaceName) -> Result<Anchor> {
+pub(crate) fn read(
+    repo: &ReadonlyRepo,
+    remote: &RemoteName,
+    workspace: &WorkspaceName,
+) -> Result<Anchor> {
     let name = name_of(workspace);
-    let symbol = name.to_remote_symbol(RemoteName::new(REMOTE));
+    let symbol = name.to_remote_symbol(remote);
     let target = &repo.view().get_remote_tag(symbol).target;
     let heads = |ids: Vec<&CommitId>| -> Result<Vec<Head>> {
         ids.into_iter()
@@ -62,8 +78,8 @@ pub(crate) fn read(repo: &ReadonlyRepo, workspace: &WorkspaceName) -> Result<Anc
 }
 
 /// Every workspace that has an anchor.
-pub(crate) fn workspaces(view: &View) -> Vec<WorkspaceNameBuf> {
-    let tags = view.remote_tags(RemoteName::new(REMOTE));
+pub(crate) fn workspaces(view: &View, remote: &RemoteName) -> Vec<WorkspaceNameBuf> {
+    let tags = view.remote_tags(remote);
     tags.filter_map(|(name, _)| {
         let name = name.as_str().strip_prefix("ws/")?;
         Some(WorkspaceName::new(name).to_owned())
@@ -74,6 +90,7 @@ pub(crate) fn workspaces(view: &View) -> Vec<WorkspaceNameBuf> {
 /// Makes `head` the anchor of `workspace`.
 pub(crate) async fn set(
     repo: &mut MutableRepo,
+    remote: &RemoteName,
     workspace: &WorkspaceName,
     head: &Head,
 ) -> Result<()> {
@@ -114,6 +131,7 @@ pub(crate) async fn set(
         .map_err(|error| failed("cannot index tether's view", error))?;
     put(
         repo,
+        remote,
         &name_of(workspace),
         RefTarget::normal(commit.id().clone()),
     );
@@ -122,8 +140,7 @@ pub(crate) async fn set(
 
 /// Drops the anchors of workspaces that jj does not have any more, and takes back what `jj tag track` made of anchors. Part of every
 /// operation of tether's.
-pub(crate) fn heal(repo: &mut MutableRepo, keep: &WorkspaceName) {
-    let remote = RemoteName::new(REMOTE);
+pub(crate) fn heal(repo: &mut MutableRepo, remote: &RemoteName, keep: &WorkspaceName) {
     let anchors: Vec<(RefNameBuf, RemoteRef)> = repo
         .view()
         .remote_tags(remote)
@@ -140,24 +157,24 @@ pub(crate) fn heal(repo: &mut MutableRepo, keep: &WorkspaceName) {
         let alive =
             workspace.is_some_and(|it| it == keep || repo.view().get_wc_commit_id(it).is_some());
         if !alive {
-            put(repo, &name, RefTarget::absent());
+            put(repo, remote, &name, RefTarget::absent());
         }
     }
 }
 
 /// Drops the anchor of `workspace`.
-pub(crate) fn clear(repo: &mut MutableRepo, workspace: &WorkspaceName) {
-    put(repo, &name_of(workspace), RefTarget::absent());
+pub(crate) fn clear(repo: &mut MutableRepo, remote: &RemoteName, workspace: &WorkspaceName) {
+    put(repo, remote, &name_of(workspace), RefTarget::absent());
 }
 
-fn put(repo: &mut MutableRepo, name: &RefName, target: RefTarget) {
+fn put(repo: &mut MutableRepo, remote: &RemoteName, name: &RefName, target: RefTarget) {
     let state = RemoteRefState::New;
     let anchor = if target.is_present() {
         RemoteRef { target, state }
     } else {
         RemoteRef::absent()
     };
-    repo.set_remote_tag(name.to_remote_symbol(RemoteName::new(REMOTE)), anchor);
+    repo.set_remote_tag(name.to_remote_symbol(remote), anchor);
 }
 
 fn name_of(workspace: &WorkspaceName) -> RefNameBuf {

@@ -59,8 +59,8 @@ impl Jj {
             operation: operation.id.clone(),
             view: operation.view.clone(),
         };
-        anchor::heal(tx.repo_mut(), self.workspace_name());
-        anchor::set(tx.repo_mut(), self.workspace_name(), &head).await
+        anchor::heal(tx.repo_mut(), &self.anchors, self.workspace_name());
+        anchor::set(tx.repo_mut(), &self.anchors, self.workspace_name(), &head).await
     }
 
     /// Rebases what builds on rewritten commits, tells git, and writes and publishes the operation.
@@ -86,7 +86,17 @@ impl Jj {
             .map_err(|error| failed("cannot publish jj's operation", error))?;
         step("jj.published");
         self.moved_to(Arc::clone(&repo));
-        Ok(repo)
+        self.alone(repo).await
+    }
+
+    /// Merges what somebody else published meanwhile, as the next jj command would.
+    async fn alone(&self, repo: Arc<ReadonlyRepo>) -> Result<Arc<ReadonlyRepo>> {
+        let heads = repo.loader().op_heads_store().get_op_heads().await;
+        match heads {
+            Ok(heads) if heads.len() > 1 => self.reload().await,
+            // The operation stands whatever the heads are.
+            Ok(_) | Err(_) => Ok(repo),
+        }
     }
 
     /// Rebases the descendants of rewritten commits, those jj calls immutable aside.

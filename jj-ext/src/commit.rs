@@ -87,9 +87,9 @@ impl Jj {
                 RefTarget::normal(commit.id().clone()),
             );
             let repo = self
-                .finish(tx, &description(&operation), ForGit::Head(next.clone()))
+                .finish(tx, &description(&operation), ForGit::Head(next))
                 .await?;
-            self.check_out(workspace, &repo, &wc.tree(), &next).await?;
+            self.check_out(workspace, &repo, &wc.tree()).await?;
             return Ok(id);
         }
         Err(Error::internal(
@@ -120,16 +120,16 @@ impl Jj {
         Ok(next)
     }
 
-    /// Updates the files and jj's record of them.
+    /// Updates the files and jj's record of them to the working-copy commit of `repo`.
     pub(crate) async fn check_out(
         &self,
         workspace: &mut Workspace,
         repo: &Arc<ReadonlyRepo>,
         old: &MergedTree,
-        commit: &Commit,
     ) -> Result<()> {
+        let commit = self.wc_commit(repo)?;
         let stats = workspace
-            .check_out(repo.op_id().clone(), Some(old), commit)
+            .check_out(repo.op_id().clone(), Some(old), &commit)
             .await
             .map_err(|error| {
                 failed(
@@ -279,10 +279,9 @@ impl Jj {
             RefTarget::normal(back),
         );
         let repo = self
-            .finish(tx, &description(operation), ForGit::Head(squashed.clone()))
+            .finish(tx, &description(operation), ForGit::Head(squashed))
             .await?;
-        self.check_out(workspace, &repo, &wc.tree(), &squashed)
-            .await
+        self.check_out(workspace, &repo, &wc.tree()).await
     }
 
     /// Publishes a snapshot, when there is something new in it. `step`: the operation it is a step of.

@@ -21,7 +21,8 @@ const COMMAND: &str = "merge-views";
 impl Jj {
     /// Merges the places of a diverged anchor, when it is.
     pub(crate) async fn converge(&self, repo: Arc<ReadonlyRepo>) -> Result<Arc<ReadonlyRepo>> {
-        let Anchor::Diverged { bases, sides } = anchor::read(&repo, &self.name)? else {
+        let Anchor::Diverged { bases, sides } = anchor::read(&repo, &self.anchors, &self.name)?
+        else {
             return Ok(repo);
         };
         let Some(head) = self.newest(sides.clone()) else {
@@ -63,7 +64,7 @@ impl Jj {
     /// Every place was given up: there is no operation that was not undone.
     async fn nowhere(&self, repo: Arc<ReadonlyRepo>) -> Result<Arc<ReadonlyRepo>> {
         let mut tx = self.start(&repo);
-        anchor::clear(tx.repo_mut(), &self.name);
+        anchor::clear(tx.repo_mut(), &self.anchors, &self.name);
         self.finish(tx, "tether: everything was undone", ForGit::Nothing)
             .await
     }

@@ -81,7 +81,7 @@ impl OpLog for JjLog {
 impl Jj {
     /// The head that the anchor in `repo` names.
     pub(crate) fn head_in(&self, repo: &ReadonlyRepo) -> Result<Option<Head>> {
-        Ok(match anchor::read(repo, &self.name)? {
+        Ok(match anchor::read(repo, &self.anchors, &self.name)? {
             Anchor::At(head) => Some(head),
             Anchor::Absent => self.renamed(repo)?,
             Anchor::Diverged { sides, .. } => self.newest(sides),
@@ -91,7 +91,7 @@ impl Jj {
     /// The head of this workspace under the name it had before `jj workspace rename`.
     fn renamed(&self, repo: &ReadonlyRepo) -> Result<Option<Head>> {
         let view = repo.view();
-        let gone: Vec<_> = anchor::workspaces(view)
+        let gone: Vec<_> = anchor::workspaces(view, &self.anchors)
             .into_iter()
             .filter(|name| view.get_wc_commit_id(name).is_none())
             .collect();
@@ -102,7 +102,7 @@ impl Jj {
             return Ok(None);
         };
         for name in gone {
-            if let Anchor::At(head) = anchor::read(repo, &name)?
+            if let Anchor::At(head) = anchor::read(repo, &self.anchors, &name)?
                 && let Some(operation) = self.store.summary(&head.operation)?
                 && operation.workspace == id
             {
@@ -249,10 +249,11 @@ impl Jj {
             ),
             None => None,
         };
-        let git = new.clone().map_or(ForGit::Nothing, ForGit::Head);
+        let moved = new.is_some();
+        let git = new.map_or(ForGit::Nothing, ForGit::Head);
         let repo = self.finish(tx, "import git refs", git).await?;
-        if let Some(new) = new {
-            self.check_out(workspace, &repo, &old.tree(), &new).await?;
+        if moved {
+            self.check_out(workspace, &repo, &old.tree()).await?;
         }
         Ok(repo)
     }
@@ -412,8 +413,8 @@ impl Jj {
             .await
             .map_err(|error| failed("cannot read the working-copy commit", error))?;
         let title = format!("{UNDO}{}", target.id().hex());
-        let repo = self.finish(tx, &title, ForGit::Head(new.clone())).await?;
-        self.check_out(workspace, &repo, &old.tree(), &new).await?;
+        let repo = self.finish(tx, &title, ForGit::Head(new)).await?;
+        self.check_out(workspace, &repo, &old.tree()).await?;
         Ok(true)
     }
 

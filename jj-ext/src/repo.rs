@@ -12,7 +12,7 @@ use jj_lib::default_backend_factories::{
 };
 use jj_lib::lock::FileLock;
 use jj_lib::op_walk;
-use jj_lib::ref_name::{WorkspaceName, WorkspaceNameBuf};
+use jj_lib::ref_name::{RemoteNameBuf, WorkspaceName, WorkspaceNameBuf};
 use jj_lib::repo::{ReadonlyRepo, Repo as _, RepoLoader};
 use jj_lib::settings::UserSettings;
 use jj_lib::workspace::{
@@ -24,7 +24,7 @@ use tether_engine::oplog::OpStore;
 use tether_engine::{Error, Result};
 use tether_gitkit::history::Memo;
 
-use crate::{Options, failed, settings};
+use crate::{Options, anchor, failed, settings};
 
 /// How long another process may hold jj's lock on git's refs.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -41,6 +41,8 @@ pub struct Jj {
     pub(crate) colocated: bool,
     /// The dataset's place below the root, `""` for the root itself.
     pub(crate) prefix: String,
+    /// The pseudo-remote of the dataset's anchors.
+    pub(crate) anchors: RemoteNameBuf,
     pub(crate) options: Options,
     pub(crate) store: OpStore,
     /// A bookmark that the next published operation creates where the working copy is.
@@ -80,10 +82,12 @@ impl Jj {
         let repo = load(workspace.repo_loader(), options).block_on()?;
         let root = workspace.workspace_root().to_owned();
         let repository = real(workspace.repo_path());
+        let prefix = below(&real(dataset), &real(&root));
         Ok(Arc::new(Self {
             colocated: jj_cli::git_util::is_colocated_git_workspace(&workspace)
                 .map_err(settings::refused)?,
-            prefix: below(&real(dataset), &real(&root)),
+            anchors: anchor::remote_of(&prefix),
+            prefix,
             name: workspace.workspace_name().to_owned(),
             store: OpStore::new(&repository),
             options: options.clone(),

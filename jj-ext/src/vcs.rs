@@ -7,7 +7,6 @@ use std::sync::{Arc, PoisonError};
 use futures::StreamExt as _;
 use jj_lib::backend::CommitId as JjCommitId;
 use jj_lib::commit::Commit;
-use jj_lib::matchers::PrefixMatcher;
 use jj_lib::object_id::ObjectId as _;
 use jj_lib::ref_name::RefName;
 use jj_lib::repo::{ReadonlyRepo, Repo as _};
@@ -247,23 +246,6 @@ impl Vcs for JjVcs {
         Ok((head != known).then(|| {
             "git moved HEAD and jj does not know yet, so this is as it was before; `jj status` takes it in".to_owned()
         }))
-    }
-
-    fn conflicts(&self, prefix: &str) -> Result<Vec<String>> {
-        let tree = self.0.wc_commit(&self.0.repo())?.tree();
-        if !tree.has_conflict() {
-            return Ok(Vec::new());
-        }
-        let below = if prefix.is_empty() {
-            ".tether".to_owned()
-        } else {
-            format!("{prefix}/.tether")
-        };
-        let matcher = PrefixMatcher::new([repo_path(&below)?]);
-        Ok(tree
-            .conflicts_matching(&matcher)
-            .map(|(path, _)| path.as_internal_file_string().to_owned())
-            .collect())
     }
 
     /// None: the id of a commit is known before it becomes visible.

@@ -18,7 +18,7 @@ use crate::fsutil;
 use crate::id::{CommitId, OpId, PinId};
 use crate::key::ObjectKey;
 use crate::manifest::Manifest;
-use crate::oplog::Journal;
+use crate::oplog::{Head, Journal};
 use crate::plan::commit::{CommitOptions, Decided, Decision};
 use crate::report::CommitReport;
 use crate::state::State;
@@ -380,6 +380,7 @@ impl Run<'_> {
             let mut workspace = self.world.workspace.clone();
             settle_view(&mut workspace, &self.outcome);
             let head = self.dataset.oplog.head()?;
+            self.check_head(head.as_ref())?;
             publish::write(self.dataset, &workspace, record, head.as_ref()).map(Some)
         });
         self.prepared = prepared;
@@ -387,6 +388,25 @@ impl Run<'_> {
         // The commit stands from here on: the record of it may fail, and `finish` goes on all the same.
         let _ = journal.did(VCS_COMMIT, json!({ "commit": commit }));
         Ok(Some(commit))
+    }
+
+    /// Refuses when the log moved since the checkout's state was read: the commit would bring back what was undone.
+    fn check_head(&self, head: Option<&Head>) -> Result<()> {
+        let workspace = &self.world.workspace;
+        let ours = match head {
+            Some(head) if self.dataset.is_of(head, &workspace.id)? => {
+                Some((head.operation.clone(), head.view.clone()))
+            }
+            _ => None,
+        };
+        if ours == workspace.materialised {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::StalePlan,
+            "the repository's own undo or redo moved this checkout meanwhile",
+        )
+        .with_hint("run the command again"))
     }
 
     fn request(&self, operation: OpId) -> Result<CommitRequest> {
