@@ -21,7 +21,7 @@ use pollster::FutureExt as _;
 use tether_engine::{Error, ErrorKind, Result};
 
 use crate::repo::Jj;
-use crate::{failed, settings};
+use crate::{failed, revsets, settings};
 
 /// How many commits of an ambiguous revision are named.
 const NAMED: usize = 3;
@@ -124,7 +124,7 @@ impl Jj {
             cwd: self.root.clone(),
             base: self.root.clone(),
         };
-        let extensions = RevsetExtensions::default();
+        let extensions = revsets::extensions();
         let repo = self.repo();
         let now = Timestamp::now()
             .to_datetime()

@@ -6,15 +6,30 @@ use std::sync::Arc;
 
 use jj_lib::fileset::{FilePatternParseError, FilesetExpression};
 use jj_lib::revset::{
-    FunctionCallNode, LoweringContext, RevsetDiagnostics, RevsetExpression, RevsetFilterPredicate,
-    RevsetParseError, UserRevsetExpression, expect_literal,
+    FunctionCallNode, LoweringContext, RevsetDiagnostics, RevsetExpression, RevsetExtensions,
+    RevsetFilterPredicate, RevsetFunction, RevsetParseError, UserRevsetExpression, expect_literal,
 };
 use tether_engine::key::ObjectKey;
 
 use crate::changes::{every_manifest, manifest_of, manifests_below};
 
+/// The functions by name.
+pub(crate) const FUNCTIONS: [(&str, RevsetFunction); 2] = [
+    ("tether_commits", tether_commits),
+    ("tether_changed", tether_changed),
+];
+
+/// What every revset that tether reads may use, an alias of the user's like `immutable_heads()` included.
+pub(crate) fn extensions() -> RevsetExtensions {
+    let mut extensions = RevsetExtensions::new();
+    for (name, function) in FUNCTIONS {
+        extensions.add_custom_function(name, function);
+    }
+    extensions
+}
+
 /// `tether_commits()`: the commits that add, remove or change a manifest.
-pub(crate) fn tether_commits(
+fn tether_commits(
     _diagnostics: &mut RevsetDiagnostics,
     function: &FunctionCallNode<'_>,
     _context: &LoweringContext<'_>,
@@ -25,7 +40,7 @@ pub(crate) fn tether_commits(
 
 /// `tether_changed(KEY)`: the commits that add, remove or change the manifest of an object, or with `KEY/` of any object below. The key
 /// is taken literally.
-pub(crate) fn tether_changed(
+fn tether_changed(
     _diagnostics: &mut RevsetDiagnostics,
     function: &FunctionCallNode<'_>,
     _context: &LoweringContext<'_>,

@@ -65,11 +65,12 @@ pub fn run<C: clap::Subcommand>(
 
 /// What `jj log` and `jj op log` show of tether, and how revsets ask for it.
 fn extended(runner: CliRunner<'_>) -> CliRunner<'_> {
-    let runner = runner
+    let mut runner = runner
         .add_commit_template_extension(Box::new(CommitMethods))
-        .add_operation_template_extension(Box::new(OperationMethods))
-        .add_revset_function_extension("tether_commits", revsets::tether_commits)
-        .add_revset_function_extension("tether_changed", revsets::tether_changed);
+        .add_operation_template_extension(Box::new(OperationMethods));
+    for (name, function) in revsets::FUNCTIONS {
+        runner = runner.add_revset_function_extension(name, function);
+    }
     match config::defaults() {
         Ok(layer) => runner.add_extra_config(layer),
         Err(_) => runner,

@@ -468,3 +468,45 @@ fn the_operation_log_shows_an_operation_of_tether_once() {
     let own = dir.jj(["op", "log", "--no-graph", "-n1"]).success().stdout;
     assert_eq!(own.trim_end().len(), 12, "{own}");
 }
+
+/// `tether` reads the same revsets as our `jj`, also where an alias of the user's that it needs itself is written with them.
+#[test]
+fn tether_understands_its_own_revset_functions() {
+    let env = TestEnvironment::new();
+    let dir = env.jj_repo("ds");
+    let raw = env.work_dir("raw");
+    raw.write("a.txt", "one\n");
+    env.jj_config(
+        "[revset-aliases]\n'immutable_heads()' = 'builtin_immutable_heads() | latest(tether_changed(nosuch))'\n",
+    );
+    dir.tether(["init"]).success();
+    dir.tether([
+        "add",
+        "raw",
+        "--kind",
+        "file",
+        "../raw",
+        "--file",
+        "versioned",
+    ])
+    .success();
+    dir.tether(["commit", "-m", "first"]).success();
+    raw.write("a.txt", "two\n");
+    dir.tether(["commit", "-m", "second"]).success();
+    let rows = |args: &[&str]| dir.tether(args).success().json();
+    let by_function = rows(&[
+        "diff",
+        "roots(tether_changed(raw))",
+        "latest(tether_commits())",
+        "--json",
+    ]);
+    let by_name = rows(&["diff", "subject(first)", "main", "--json"]);
+    assert_eq!(by_function, by_name);
+    let refused = dir
+        .tether(["diff", "tether_changed('a//b')", "main"])
+        .exits(1);
+    assert!(
+        refused.stderr.contains("it has an empty segment"),
+        "{refused}"
+    );
+}
