@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use tether_engine::{Error, Result};
 
+use crate::real;
+
 /// One worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Worktree {
@@ -85,10 +87,6 @@ fn main_path(repo: &gix::Repository, common: &Path) -> Option<PathBuf> {
     config
         .string("core.worktree")
         .map(|path| real(&common.join(gix::path::from_bstring(path))))
-}
-
-fn real(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 /// The full names of the branches the worktree with this git dir has checked out, rebases or bisects.

@@ -33,8 +33,13 @@ impl Scratch {
     }
 
     pub(crate) fn try_git(&self, dir: &Path, args: &[&str]) -> std::process::Output {
-        Command::new("git")
-            .args(args)
+        self.command(dir).args(args).output().unwrap()
+    }
+
+    /// `git` in `dir`.
+    pub(crate) fn command(&self, dir: &Path) -> Command {
+        let mut command = Command::new("git");
+        command
             .current_dir(dir)
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap())
@@ -43,9 +48,8 @@ impl Scratch {
             .env("GIT_AUTHOR_NAME", "A")
             .env("GIT_AUTHOR_EMAIL", "a@example.com")
             .env("GIT_COMMITTER_NAME", "C")
-            .env("GIT_COMMITTER_EMAIL", "c@example.com")
-            .output()
-            .unwrap()
+            .env("GIT_COMMITTER_EMAIL", "c@example.com");
+        command
     }
 
     /// A repository with one commit on `main`.

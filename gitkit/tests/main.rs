@@ -5,6 +5,7 @@
 mod env;
 mod exec;
 mod fixture;
+mod history;
 mod open;
 mod refs;
 mod worktree;

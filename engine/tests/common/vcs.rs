@@ -51,6 +51,8 @@ struct Inner {
     others: BTreeMap<BookmarkName, CommitId>,
     ignored: BTreeSet<String>,
     left_out: BTreeSet<String>,
+    /// Commits whose manifests are further sides of a commit that is a conflict.
+    sides: BTreeMap<CommitId, Vec<CommitId>>,
     trouble: Trouble,
     calls: Vec<String>,
 }
@@ -105,6 +107,12 @@ impl FakeVcs {
             let head = inner.head.clone().unwrap();
             inner.others.insert(name.parse().unwrap(), head);
         });
+    }
+
+    /// Makes a commit a conflict of its manifests with those at other commits.
+    pub(crate) fn conflict(&self, commit: &str, sides: &[&str]) {
+        let sides = sides.iter().map(|side| CommitId::new(*side)).collect();
+        self.with(|inner| inner.sides.insert(CommitId::new(commit), sides));
     }
 
     /// `git reset --soft`: the head is another commit.
@@ -201,6 +209,20 @@ impl FakeVcs {
             files,
             message: request.message.clone(),
         }
+    }
+
+    /// Commits one file past tether, as a hand-made commit does.
+    pub(crate) fn edit(&self, path: &str, content: &str) -> CommitId {
+        self.with(|inner| {
+            let mut commit = inner.commits[inner.head.as_ref().unwrap()].clone();
+            commit.parent.clone_from(&inner.head);
+            commit
+                .files
+                .insert(path.to_owned(), content.as_bytes().into());
+            let id = Self::put(inner, commit);
+            inner.head = Some(id.clone());
+            id
+        })
     }
 
     /// Puts the head on a commit with the same content and another message, as `git commit --amend` does.
@@ -327,11 +349,16 @@ impl Vcs for FakeVcs {
         };
         let mut next = self.head();
         while let Some(id) = next {
-            let tree = self.tree_at(&id, prefix)?;
-            history.trees.insert(id.to_string(), Arc::new(tree));
+            let sides = self.with(|inner| inner.sides.get(&id).cloned());
+            let mut trees = Vec::new();
+            for side in std::iter::once(id.clone()).chain(sides.unwrap_or_default()) {
+                let tree = self.tree_at(&side, prefix)?;
+                history.trees.insert(side.to_string(), Arc::new(tree));
+                trees.push(side.to_string());
+            }
             history.commits.push(HistoryCommit {
                 id: id.clone(),
-                trees: vec![id.to_string()],
+                trees,
             });
             next = self.with(|inner| inner.commits[&id].parent.clone());
         }

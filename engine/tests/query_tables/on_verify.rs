@@ -9,6 +9,7 @@ use tether_engine::backend::{Registry, Verdict};
 use tether_engine::manifest::{FileMode, PinMode, Policy};
 use tether_engine::query::open::{OpenOptions, open};
 use tether_engine::query::verify::{VerifyOptions, verify};
+use tether_engine::report::VerifyResult;
 use tether_engine::state::Locator;
 
 use crate::common::{self, Faulty, Fixture, keys, write};
@@ -86,6 +87,91 @@ async fn history_is_verified_with_each_distinct_state_once() {
         verify(&dataset, &none).await.unwrap_err().kind(),
         ErrorKind::User
     );
+}
+
+/// The rows of one commit: key and verdict.
+fn rows_of(result: &VerifyResult, commit: &str) -> Vec<(String, Verdict)> {
+    let start = format!("{}:", &commit[..12]);
+    let rows = result.rows.iter();
+    rows.filter_map(|(label, row)| Some((label.strip_prefix(&start)?.to_owned(), row.status)))
+        .collect()
+}
+
+#[tokio::test]
+async fn the_worst_side_of_a_conflict_is_the_commits_verdict() {
+    let fixture = Fixture::new();
+    let system = fixture.add_memory("mem");
+    let mut commits = Vec::new();
+    let mut tags = Vec::<String>::new();
+    for round in ["lost", "drifted", "fine", "torn"] {
+        if round == "torn" {
+            commits.push(
+                fixture
+                    .vcs
+                    .edit(".tether/objects/mem.toml", "= =")
+                    .to_string(),
+            );
+            continue;
+        }
+        if round == "fine" {
+            fixture.add_memory("young");
+        }
+        write(&system, "main", round);
+        commits.push(commit(&fixture, round).await);
+        let now = common::tags(&system).into_iter().map(|(name, _)| name);
+        let new: Vec<String> = now.filter(|name| !tags.contains(name)).collect();
+        tags.extend(new);
+    }
+    let [lost, drifted, fine, torn] = &commits[..] else {
+        panic!("{commits:?}");
+    };
+    let newest = common::tags(&system)
+        .into_iter()
+        .find(|(name, _)| *name == tags[2])
+        .unwrap()
+        .1;
+    common::delete_tag(&system, &tags[0]);
+    system::with(|systems| {
+        let tags_there = &mut systems.get_mut(&system).unwrap().tags;
+        tags_there.insert(tags[1].clone(), newest);
+    });
+    let options = VerifyOptions {
+        all_history: true,
+        ..VerifyOptions::default()
+    };
+    let mem = |verdict| ("mem".to_owned(), verdict);
+    let young = ("young".to_owned(), Verdict::Ok);
+    let dataset = real(&fixture);
+    let alone = verify(&dataset, &options).await.unwrap().0;
+    assert_eq!(rows_of(&alone, lost), [mem(Verdict::Missing)]);
+    assert_eq!(rows_of(&alone, drifted), [mem(Verdict::Drifted)]);
+    assert_eq!(rows_of(&alone, fine), [mem(Verdict::Ok), young.clone()]);
+    assert_eq!(
+        rows_of(&alone, torn),
+        [mem(Verdict::Unknown), young.clone()]
+    );
+
+    // Whichever side comes first; and a key that only one side has is a row too.
+    for (commit, sides, worst) in [
+        (lost, vec![fine, drifted, torn], Verdict::Missing),
+        (fine, vec![torn, drifted, lost], Verdict::Missing),
+        (drifted, vec![torn, fine], Verdict::Drifted),
+        (torn, vec![fine, drifted], Verdict::Drifted),
+        (fine, vec![torn], Verdict::Unknown),
+        (torn, vec![fine], Verdict::Unknown),
+    ] {
+        let sides: Vec<&str> = sides.into_iter().map(String::as_str).collect();
+        fixture.vcs.conflict(commit, &sides);
+        let result = verify(&dataset, &options).await.unwrap().0;
+        assert_eq!(
+            rows_of(&result, commit),
+            [mem(worst), young.clone()],
+            "{commit} with {sides:?}"
+        );
+        let added = 2 - rows_of(&alone, commit).len();
+        assert_eq!(result.rows.len(), alone.rows.len() + added);
+        fixture.vcs.conflict(commit, &[]);
+    }
 }
 
 #[tokio::test]

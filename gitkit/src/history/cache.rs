@@ -1,7 +1,7 @@
 //! What walking history found out, by content id, in `<shared dir>/tether-history.idx`.
 //!
-//! Every fact is a function of an object's content (a commit's root, parents and time; the manifest tree below a root tree), so none
-//! can go stale. The file is a memory aid: what is missing in it is read from the objects, what is damaged is dropped, and failing to
+//! Every fact is a function of an object's content (a commit's root, parents and time; the manifest tree below a root tree that is no
+//! conflict), so none can go stale. The file is a memory aid: what is missing in it is read from the objects, what is damaged is dropped, and failing to
 //! write it is nobody's business.
 //!
 //! ```text
@@ -21,7 +21,8 @@ use gix::hashtable::HashMap;
 use super::walk::{Commit, Parents};
 
 const NAME: &str = "tether-history.idx";
-const MAGIC: &[u8] = b"tether history 1\n";
+/// The number goes up when what is known of an object changes; 1 knew no sides of conflicts.
+const MAGIC: &[u8] = b"tether history 2\n";
 
 /// New facts below this are cheaper to find again than to keep.
 const WORTH: usize = 256;

@@ -16,10 +16,11 @@ use super::cache::{Cache, Known};
 use super::walk::Walk;
 use crate::trees::{EntryKind, Reader, objects_path};
 
-/// What stands in the root tree of a commit that jj made of a conflict: one tree per side and base.
+/// How the names begin of what stands in the root tree of a commit that jj made of a conflict: one root tree per side and base, beside
+/// the files of the first side.
 const CONFLICT: &[u8] = b".jjconflict-";
 
-/// For each commit of the walk the trees with its manifests: none or one, and those of every side of a conflict.
+/// For each commit of the walk the trees with its manifests: none or one, and those of every side and base of a conflict.
 pub(crate) fn objects_of(
     repo: &gix::Repository,
     cache: &mut Cache,
@@ -39,34 +40,32 @@ pub(crate) fn objects_of(
         .filter(|(_, known)| **known == Known::No)
         .map(|(commit, _)| commit.root)
         .collect();
-    let below = descend(repo, unknown, &path)?;
-    let sides: IdSet<ObjectId> = below.sides.values().flatten().copied().collect();
-    let below_sides = descend(repo, sides, &path)?.reached;
+    let mut below = descend(repo, unknown, &path)?;
+    // A conflict has no one tree that could be kept.
     for (root, objects) in &below.reached {
         if !below.sides.contains_key(root) {
             cache.learn_objects(prefix, *root, *objects);
         }
     }
-    let of_conflict = |root: &ObjectId| {
-        let sides = below.sides.get(root).into_iter().flatten();
-        let mut objects: Vec<ObjectId> = sides
-            .filter_map(|side| below_sides.get(side).copied().flatten())
-            .collect();
-        objects.sort_unstable();
-        objects.dedup();
-        objects
-    };
+    // A side may have been committed by git with the parts of an older conflict in it.
+    let mut sides: IdSet<ObjectId> = below.sides.values().flatten().copied().collect();
+    loop {
+        sides.retain(|side| !below.reached.contains_key(side));
+        if sides.is_empty() {
+            break;
+        }
+        let deeper = descend(repo, sides, &path)?;
+        sides = deeper.sides.values().flatten().copied().collect();
+        below.reached.extend(deeper.reached);
+        below.sides.extend(deeper.sides);
+    }
     let found = walked
         .commits
         .iter()
         .zip(known)
         .map(|(commit, known)| match known {
             Known::Is(objects) => objects.into_iter().collect(),
-            Known::No if below.sides.contains_key(&commit.root) => of_conflict(&commit.root),
-            Known::No => {
-                let objects = below.reached.get(&commit.root).copied().flatten();
-                objects.into_iter().collect()
-            }
+            Known::No => below.all(commit.root),
         });
     Ok(found.collect())
 }
@@ -77,6 +76,25 @@ struct Below {
     reached: IdMap<ObjectId, Option<ObjectId>>,
     /// Root trees of conflicts, with the root trees of their sides and bases.
     sides: IdMap<ObjectId, Vec<ObjectId>>,
+}
+
+impl Below {
+    /// The distinct trees at the path, of a root and of every side below it. What git committed on top of a conflict may be none of
+    /// the sides.
+    fn all(&self, root: ObjectId) -> Vec<ObjectId> {
+        let mut objects = Vec::new();
+        let mut seen = IdSet::default();
+        let mut next = vec![root];
+        while let Some(root) = next.pop() {
+            if seen.insert(root) {
+                objects.extend(self.reached.get(&root).copied().flatten());
+                next.extend(self.sides.get(&root).into_iter().flatten());
+            }
+        }
+        objects.sort_unstable();
+        objects.dedup();
+        objects
+    }
 }
 
 /// Goes down `path` from each of `roots`.
