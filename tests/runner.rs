@@ -48,6 +48,7 @@ mod jj {
     mod test_conflicts;
     mod test_display;
     mod test_help;
+    mod test_history;
     mod test_hostile_config;
     mod test_kill;
     mod test_kill_edits;
