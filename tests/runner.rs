@@ -56,6 +56,7 @@ mod jj {
     mod test_machine;
     mod test_mixed;
     mod test_names;
+    mod test_revsets;
 }
 
 #[test]

@@ -5,20 +5,20 @@ use insta::assert_snapshot;
 use crate::common::{DATASET, Output, TestEnvironment, WorkDir};
 
 /// A manifest by hand.
-fn manifest(dir: &WorkDir<'_>, key: &str, state: &str) {
+pub(super) fn manifest(dir: &WorkDir<'_>, key: &str, state: &str) {
     let text = format!("key = {key:?}\nkind = \"file\"\nstate = {state:?}\n");
     dir.write(&format!(".tether/objects/{key}.toml"), text);
 }
 
 /// What one template says of every commit, one a line, newest first.
-fn shown(dir: &WorkDir<'_>, template: &str) -> Vec<String> {
+pub(super) fn shown(dir: &WorkDir<'_>, template: &str) -> Vec<String> {
     let template = format!("separate(\" | \", description.first_line(), {template}) ++ \"\\n\"");
     let args = ["log", "--no-graph", "-r", "all()", "-T", &template];
     lines(&dir.jj(args).success())
 }
 
 /// The descriptions of the commits in a revset, newest first.
-fn found(dir: &WorkDir<'_>, revset: &str) -> Vec<String> {
+pub(super) fn found(dir: &WorkDir<'_>, revset: &str) -> Vec<String> {
     let template = "description.first_line() ++ \"\\n\"";
     let args = ["log", "--no-graph", "-r", revset, "-T", template];
     lines(&dir.jj(args).success())
@@ -29,7 +29,7 @@ fn lines(output: &Output) -> Vec<String> {
 }
 
 /// Adding, changing and removing manifests beside code, at the root and in a folder.
-fn history(dir: &WorkDir<'_>) {
+pub(super) fn history(dir: &WorkDir<'_>) {
     manifest(dir, "zarr/imaging", "1");
     manifest(dir, "db", "1");
     dir.jj(["commit", "-m", "first"]).success();
@@ -74,119 +74,6 @@ fn the_log_says_what_a_commit_did_to_the_dataset() {
     let stock = dir.stock_jj(["log"]).success().stdout;
     assert_eq!(without, stock.lines().collect::<Vec<_>>());
     assert_eq!(without.len() + 3, ours.lines().count());
-}
-
-#[test]
-fn commits_that_touch_a_dataset_are_found() {
-    let env = TestEnvironment::new();
-    let dir = env.jj_repo("ds");
-    history(&dir);
-    assert_eq!(
-        found(&dir, "tether_commits()"),
-        ["third", "second", "first"]
-    );
-    assert_eq!(found(&dir, "~tether_commits() & subject(code)"), ["code"]);
-    assert_eq!(
-        found(&dir, "tether_changed(db)"),
-        ["third", "second", "first"]
-    );
-    assert_eq!(found(&dir, "tether_changed(zarr/imaging)"), ["first"]);
-    assert_eq!(found(&dir, "tether_changed('zarr/')"), ["first"]);
-    assert!(found(&dir, "tether_changed(zarr)").is_empty());
-    assert!(found(&dir, "tether_changed(d)").is_empty());
-    assert_eq!(found(&dir, "latest(tether_changed(db))"), ["third"]);
-    // From a folder it is the same question.
-    assert_eq!(
-        found(&dir.dir("exp"), "tether_changed(db)"),
-        ["third", "second", "first"]
-    );
-    // In an alias of the user's, with an argument.
-    env.jj_config("[revset-aliases]\n'touched(k)' = 'tether_changed(k) & ::@'\n");
-    assert_eq!(found(&dir, "touched(zarr/imaging)"), ["first"]);
-}
-
-#[test]
-fn a_key_is_taken_literally() {
-    let env = TestEnvironment::new();
-    let dir = env.jj_repo("ds");
-    let keys = [
-        "a[bc]d", "a*", "q?", "{a,b}", "a b", "it's", "quo\"te", "-dash", "x, y",
-    ];
-    for key in keys {
-        manifest(&dir, key, "1");
-        dir.jj(["commit", &format!("--message={key}")]).success();
-    }
-    for decoy in ["abd", "ab", "qq", "a"] {
-        manifest(&dir, decoy, "1");
-    }
-    dir.jj(["commit", "-m", "decoys"]).success();
-    for key in keys {
-        assert_eq!(found(&dir, &format!("tether_changed({key:?})")), [key]);
-    }
-    assert_eq!(
-        shown(&dir, "tether"),
-        [
-            "",
-            "decoys | +a, +ab, +abd, +qq",
-            "x, y | +\"x, y\"",
-            "-dash | +\"-dash\"",
-            "quo\"te | +\"quo\\\"te\"",
-            "it's | +it's",
-            "a b | +a b",
-            "{a,b} | +\"{a,b}\"",
-            "q? | +q?",
-            "a* | +a*",
-            "a[bc]d | +a[bc]d",
-            "",
-        ]
-    );
-}
-
-#[test]
-fn what_is_no_key_is_an_error_of_the_revset() {
-    let env = TestEnvironment::new();
-    let dir = env.jj_repo("ds");
-    let refused = |revset: &str| {
-        let output = dir.jj(["log", "-r", revset]).exits(1);
-        let first = output.stderr.lines().next().unwrap().to_owned();
-        first
-            .strip_prefix("Error: Failed to parse revset: ")
-            .unwrap()
-            .to_owned()
-    };
-    assert_snapshot!(dir.jj(["log", "-r", "@ & tether_changed(\"a//b\")"]), @r#"
-    ------- stderr -------
-    Error: Failed to parse revset: "a//b" cannot be a key: it has an empty segment
-    Caused by:  --> 1:20
-      |
-    1 | @ & tether_changed("a//b")
-      |                    ^----^
-      |
-      = "a//b" cannot be a key: it has an empty segment
-    [exit status: 1]
-    "#);
-    assert_eq!(
-        refused("tether_changed('')"),
-        "\"\" cannot be a key: it is empty"
-    );
-    assert_eq!(
-        refused("tether_changed('/')"),
-        "\"\" cannot be a key: it is empty"
-    );
-    assert_eq!(
-        refused("tether_changed('a//')"),
-        "\"a/\" cannot be a key: it ends with `/`, which selects every key below a prefix"
-    );
-    assert!(refused("tether_changed('../x')").starts_with("\"../x\" cannot be a key"));
-    assert_eq!(refused("tether_changed(a | b)"), "Expected object key");
-    assert_eq!(
-        refused("tether_changed()"),
-        "Function `tether_changed`: Expected 1 arguments"
-    );
-    assert_eq!(
-        refused("tether_commits(db)"),
-        "Function `tether_commits`: Expected 0 arguments"
-    );
 }
 
 /// A merge is compared with what its parents merge to; a conflict is shown, and so is what resolves it.
@@ -469,44 +356,67 @@ fn the_operation_log_shows_an_operation_of_tether_once() {
     assert_eq!(own.trim_end().len(), 12, "{own}");
 }
 
-/// `tether` reads the same revsets as our `jj`, also where an alias of the user's that it needs itself is written with them.
+/// The fenced blocks of `docs/jj.md` in a language.
+fn blocks(language: &str) -> Vec<String> {
+    let page = std::fs::read_to_string(crate::common::checkout().join("docs/jj.md")).unwrap();
+    let open = format!("```{language}");
+    let (mut blocks, mut inside) = (Vec::new(), None);
+    for line in page.lines().map(str::trim) {
+        match &mut inside {
+            None if line == open => inside = Some(String::new()),
+            Some(_) if line == "```" => blocks.extend(inside.take()),
+            Some(block) => *block += &format!("{line}\n"),
+            None => {}
+        }
+    }
+    blocks
+}
+
+/// The examples of the page for jj users run, and its configuration does what it says.
 #[test]
-fn tether_understands_its_own_revset_functions() {
+fn the_page_for_jj_users_is_true() {
     let env = TestEnvironment::new();
     let dir = env.jj_repo("ds");
-    let raw = env.work_dir("raw");
-    raw.write("a.txt", "one\n");
-    env.jj_config(
-        "[revset-aliases]\n'immutable_heads()' = 'builtin_immutable_heads() | latest(tether_changed(nosuch))'\n",
-    );
+    let code = env.code("code");
     dir.tether(["init"]).success();
-    dir.tether([
-        "add",
-        "raw",
-        "--kind",
-        "file",
-        "../raw",
-        "--file",
-        "versioned",
-    ])
-    .success();
+    dir.tether(["add", "code", "--kind", "git", "../code"])
+        .success();
     dir.tether(["commit", "-m", "first"]).success();
-    raw.write("a.txt", "two\n");
+    code.write("main.py", "print(2)\n");
+    code.git(["commit", "-q", "-a", "-m", "more"]);
     dir.tether(["commit", "-m", "second"]).success();
-    let rows = |args: &[&str]| dir.tether(args).success().json();
-    let by_function = rows(&[
-        "diff",
-        "roots(tether_changed(raw))",
-        "latest(tether_commits())",
-        "--json",
-    ]);
-    let by_name = rows(&["diff", "subject(first)", "main", "--json"]);
-    assert_eq!(by_function, by_name);
-    let refused = dir
-        .tether(["diff", "tether_changed('a//b')", "main"])
-        .exits(1);
+    let examples = blocks("bash").concat();
+    for example in examples.lines() {
+        // There is no remote here.
+        let example = example.replace("main@origin", "root()");
+        let output = dir.shell(&example).success();
+        assert!(output.stderr.is_empty(), "{example}: {output}");
+    }
+    assert_eq!(examples.lines().count(), 8);
+    let toml = blocks("toml");
+    let [alias, words, stock] = toml.as_slice() else {
+        panic!("{toml:?}");
+    };
+    env.jj_config(alias);
+    assert_eq!(
+        dir.shell("stock-jj tether ops").success().stdout,
+        dir.tether(["ops"]).success().stdout
+    );
+    env.jj_config(words);
+    let coloured = |args: &[&str]| {
+        let args = [args, &["--no-graph", "--color", "always"]].concat();
+        dir.jj(args).success().stdout
+    };
+    let log = coloured(&["log"]);
+    assert!(log.contains("data: ") && !log.contains("tether: "), "{log}");
+    let operations = coloured(&["op", "log"]);
     assert!(
-        refused.stderr.contains("it has an empty segment"),
-        "{refused}"
+        operations.contains("\u{1b}[38;5;3mtether commit: 1 object ("),
+        "{operations:?}"
+    );
+    env.jj_config(stock);
+    assert_eq!(
+        dir.jj(["log"]).success().stdout,
+        dir.stock_jj(["log"]).success().stdout
     );
 }
