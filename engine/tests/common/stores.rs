@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use tether_backend_memory::Memory;
 use tether_engine::backend::{
-    Address, Backend, Capabilities, Capability, Effect, Move, Store, Target, Verdict, VerifyReport,
+    Address, Backend, Capabilities, Capability, Effect, Expected, Move, Source, Store, Target,
+    Verdict, VerifyReport,
 };
-use tether_engine::id::PinId;
+use tether_engine::id::{DatasetId, PinId};
 use tether_engine::manifest::Pin;
 use tether_engine::name::NativeRef;
 use tether_engine::state::{Identity, Locator, State};
@@ -116,6 +117,52 @@ impl Backend for Faulty {
     ) -> Result<VerifyReport> {
         self.called("verify", store)?;
         self.inner.verify(store, state, pin, deep).await
+    }
+
+    async fn head(&self, store: &Store, native: &NativeRef) -> Result<Option<State>> {
+        self.called("head", store)?;
+        self.inner.head(store, native).await
+    }
+
+    async fn fork(
+        &self,
+        store: &Store,
+        source: &Source,
+        name: &NativeRef,
+        expected: &Expected,
+    ) -> Result<Move<NativeRef>> {
+        self.called("fork", store)?;
+        self.inner.fork(store, source, name, expected).await
+    }
+
+    async fn delete_working_ref(
+        &self,
+        store: &Store,
+        native: &NativeRef,
+        expected: &Expected,
+    ) -> Result<Move<()>> {
+        self.called("delete_working_ref", store)?;
+        self.inner.delete_working_ref(store, native, expected).await
+    }
+
+    async fn create(&self, store: &Store, owner: &DatasetId) -> Result<State> {
+        self.called("create", store)?;
+        self.inner.create(store, owner).await
+    }
+
+    async fn owner(&self, store: &Store) -> Result<Option<DatasetId>> {
+        self.called("owner", store)?;
+        self.inner.owner(store).await
+    }
+
+    async fn is_ref_empty(&self, store: &Store, ignoring: &[NativeRef]) -> Result<Option<bool>> {
+        self.called("is_ref_empty", store)?;
+        self.inner.is_ref_empty(store, ignoring).await
+    }
+
+    async fn delete_store(&self, store: &Store, owner: &DatasetId) -> Result<()> {
+        self.called("delete_store", store)?;
+        self.inner.delete_store(store, owner).await
     }
 
     async fn open(&self, store: &Store, target: &Target, writable: bool) -> Result<Address> {

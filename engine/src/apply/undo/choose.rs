@@ -168,3 +168,7 @@ fn refusal(command: &str) -> Option<(&'static str, &'static str)> {
         ),
     })
 }
+
+#[cfg(test)]
+#[path = "choose_tests.rs"]
+mod tests;

@@ -314,3 +314,7 @@ fn write(dataset: &Dataset, workspace: &WorkspaceId, operations: Vec<OpId>) -> R
     })?;
     fsutil::write_atomic(&path, &text)
 }
+
+#[cfg(test)]
+#[path = "pending_tests.rs"]
+mod tests;

@@ -271,3 +271,7 @@ fn differing<V: PartialEq>(
         .cloned()
         .collect()
 }
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;
