@@ -21,7 +21,7 @@ use tether_engine::id::{DatasetId, OpId};
 use tether_engine::index::Indexes;
 use tether_engine::key::{ObjectKey, Selection};
 use tether_engine::manifest::{FileMode, Origin, PinMode};
-use tether_engine::oplog::{FileHeads, Journal, OpLog};
+use tether_engine::oplog::{FileHeads, Head, Journal, OpLog, Operation};
 use tether_engine::register::{self, AddOptions};
 use tether_engine::report::{AddReport, InitReport};
 use tether_engine::state::Locator;
@@ -446,6 +446,64 @@ async fn create_on_a_bookmark_forks_its_branch_at_once() {
     assert_eq!(branches, ["main", "tether.ws.0a1b2c3d.f"]);
     assert_eq!(
         fixture.operations()[0].result["fork"],
+        "tether.ws.0a1b2c3d.f"
+    );
+}
+
+#[derive(Debug)]
+struct Refusing(FileHeads);
+
+impl OpLog for Refusing {
+    fn head(&self) -> Result<Option<Head>, Error> {
+        self.0.head()
+    }
+
+    fn publish(&self, operation: &Operation, expected: Option<&Head>) -> Result<(), Error> {
+        if operation.command == "add" {
+            return Err(Error::vcs("the head is locked"));
+        }
+        self.0.publish(operation, expected)
+    }
+
+    fn published(&self, operation: &OpId) -> Result<bool, Error> {
+        self.0.published(operation)
+    }
+}
+
+/// A store with its first branch goes away again when it cannot be registered.
+#[tokio::test]
+async fn a_create_that_cannot_be_recorded_takes_store_and_branch_back() {
+    let fixture = Fixture::new();
+    let mut workspace = fixture.workspace();
+    workspace.view.bookmark = Some("f".parse().unwrap());
+    fixture.write_workspace(&workspace);
+    let heads = FileHeads::new(&fixture.dir.path().join("shared"), "main");
+    let dataset = fixture.dataset_with(Arc::new(Refusing(heads)));
+    let options = memory_options(&fixture, "new", true);
+    let error = register::add(&dataset, fixture.dir.path(), &options, &mut |_| {})
+        .await
+        .unwrap_err();
+    assert_eq!(error.message(), "the head is locked");
+    let name = format!("{}-new", fixture.name);
+    assert!(!system::with(|systems| systems.contains_key(&name)));
+    assert_eq!((fixture.unfinished(), created(&fixture)), (0, Vec::new()));
+    assert!(fixture.read(".tether/objects/new.toml").is_none());
+}
+
+/// A kill after the store's first branch was made: the same command takes both up again.
+#[tokio::test]
+async fn an_interrupted_create_with_a_branch_is_taken_up_again() {
+    let fixture = Fixture::new();
+    let mut workspace = fixture.workspace();
+    workspace.view.bookmark = Some("f".parse().unwrap());
+    fixture.write_workspace(&workspace);
+    let options = memory_options(&fixture, "new", true);
+    add(&fixture, &options).await.unwrap();
+    interrupt(&fixture, "add", "new", None);
+    add(&fixture, &options).await.unwrap();
+    let view = fixture.workspace().view;
+    assert_eq!(
+        view.working_refs[&key("new")].as_str(),
         "tether.ws.0a1b2c3d.f"
     );
 }

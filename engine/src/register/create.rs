@@ -57,6 +57,8 @@ pub(super) async fn add(
         bookmark: fork_bookmark(dataset, &editor, backend, store),
     };
     let created = made.create(&mut journal).await;
+    let branch = created.as_ref().ok();
+    let branch = branch.and_then(|(state, fork)| Some((fork.clone()?, state.clone())));
     let finished = created.map_err(named).and_then(|(state, fork)| {
         record.result = made.result(manifest, fork.as_ref());
         let key = manifest.key.clone();
@@ -68,7 +70,7 @@ pub(super) async fn add(
         })
     });
     if let Err(error) = finished {
-        let taken_back = undo(dataset, &edits).and(made.take_back(&journal).await);
+        let taken_back = undo(dataset, &edits).and(made.take_back(&journal, branch).await);
         // What could not be taken back stays in the journal; the next command tries again.
         if taken_back.is_ok() {
             journal.rolled_back()?;
@@ -157,11 +159,19 @@ impl Making<'_> {
                 journal.did(FORK, json!({ "ref": value }))?;
                 Ok(value)
             }
+            // The branch of the run whose store this takes up again.
+            Move::Moved {
+                observed: Some(head),
+            } if self.is_at(&head, state) => Ok(name),
             Move::Moved { .. } => Err(Error::store(format!(
                 "somebody made the branch {name} in the new store meanwhile"
             ))
             .with_hint("look at the store; then `tether add` it without --create")),
         }
+    }
+
+    fn is_at(&self, head: &State, state: &State) -> bool {
+        head.same_content(state, self.backend.volatile_keys())
     }
 
     /// Whether this clone made the store for this dataset, and nobody wrote to it.
@@ -200,13 +210,22 @@ impl Making<'_> {
     }
 
     /// Removes what [`Making::create`] made; a store that is not empty any more stays, in the index.
-    async fn take_back(&self, journal: &Journal) -> Result<()> {
+    async fn take_back(&self, journal: &Journal, branch: Option<(NativeRef, State)>) -> Result<()> {
+        if let Some((native, state)) = branch {
+            // A store with a branch in it is not empty. One that somebody wrote to meanwhile stays, and with it the store.
+            let expected = Expected::At(state);
+            let moved = self
+                .backend
+                .delete_working_ref(self.store, &native, &expected);
+            if let Move::Moved { observed: Some(_) } = moved.await? {
+                return Ok(());
+            }
+        }
         let made = journal_has(self.dataset, journal, STORE)?;
         if !made {
             return Ok(());
         }
-        let ours = self.own_refs();
-        if self.backend.is_ref_empty(self.store, &ours).await? == Some(true) {
+        if self.backend.is_ref_empty(self.store, &[]).await? == Some(true) {
             self.backend
                 .delete_store(self.store, &self.entry.dataset_id)
                 .await?;

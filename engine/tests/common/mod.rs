@@ -27,7 +27,7 @@ use tether_engine::index::Indexes;
 use tether_engine::key::{ObjectKey, Selection};
 use tether_engine::manifest::{Manifest, Policy};
 use tether_engine::name::BookmarkName;
-use tether_engine::oplog::{FileHeads, Operation};
+use tether_engine::oplog::{FileHeads, OpLog, Operation};
 use tether_engine::plan::commit::CommitOptions;
 use tether_engine::report::CommitReport;
 use tether_engine::state::{Locator, State};
@@ -87,13 +87,19 @@ impl Fixture {
     }
 
     pub(crate) fn dataset(&self) -> Dataset {
+        let log = FileHeads::new(&self.dir.path().join("shared"), "main");
+        self.dataset_with(Arc::new(log))
+    }
+
+    /// The dataset with another operation log.
+    pub(crate) fn dataset_with(&self, oplog: Arc<dyn OpLog>) -> Dataset {
         let registry = Registry::new()
             .with(Arc::new(Faulty::new(Arc::clone(&self.faults))))
             .with(Arc::new(Shelf::new(Arc::clone(&self.faults))));
         Dataset::open(Parts {
             root: self.root(),
             vcs: Arc::clone(&self.vcs) as _,
-            oplog: Arc::new(FileHeads::new(&self.dir.path().join("shared"), "main")),
+            oplog,
             registry,
         })
         .unwrap()

@@ -26,12 +26,14 @@ pub async fn after_vcs(dataset: &Dataset, settle: bool) -> Result<Vec<String>> {
         return Ok(Vec::new());
     }
     pending::follow(dataset, &workspace)?;
-    if !settle {
-        return pending::warnings(dataset);
-    }
     let open = pending::read(dataset)?;
+    // What was redone waits for nothing any more.
+    pending::keep(dataset, &workspace.id, &open)?;
     if open.is_empty() {
         return Ok(Vec::new());
+    }
+    if !settle {
+        return pending::warnings(dataset);
     }
     let outcome = pending::settle(dataset, &open, false).await;
     outcome.follow(dataset)?;

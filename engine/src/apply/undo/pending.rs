@@ -106,6 +106,14 @@ pub(crate) fn add(dataset: &Dataset, workspace: &WorkspaceId, operations: &[OpId
     write(dataset, workspace, all)
 }
 
+/// Records that only `open` is pending.
+pub(crate) fn keep(dataset: &Dataset, workspace: &WorkspaceId, open: &[OpId]) -> Result<()> {
+    if stored(dataset, workspace)? == open {
+        return Ok(());
+    }
+    write(dataset, workspace, open.to_vec())
+}
+
 /// What settling came to.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
@@ -147,7 +155,7 @@ impl Outcome {
     pub(crate) fn follow(&self, dataset: &Dataset) -> Result<()> {
         let workspace = dataset.workspace()?;
         follow(dataset, &workspace)?;
-        write(dataset, &workspace.id, self.open.clone())
+        keep(dataset, &workspace.id, &self.open)
     }
 }
 
@@ -225,8 +233,8 @@ fn between(
             if seen_old.contains(&id) {
                 common = Some(id.clone());
             }
-            new = read(&id)?.and_then(|entry| entry.previous);
-            seen_new.insert(id);
+            let previous = read(&id)?.and_then(|entry| entry.previous);
+            new = previous.filter(|_| seen_new.insert(id));
         }
         if let Some(id) = old.take().filter(|_| common.is_none()) {
             if seen_new.contains(&id) {

@@ -93,4 +93,5 @@ fn a_chain_that_bites_its_tail_ends() {
     let chain = Chain::new(&[("a", Some("b"), None), ("b", Some("a"), None)]);
     assert_eq!(chain.between("a", None).len(), 2);
     assert_eq!(chain.between("a", Some("9")).len(), 2);
+    assert_eq!(chain.between("9", Some("a")).len(), 0);
 }
