@@ -189,7 +189,7 @@ async fn a_store_that_fails_stays_pending() {
 fn forked(fixture: &Fixture, progress: Value) -> Operation {
     let dataset = fixture.dataset();
     let mut record = Record::new("new").unwrap();
-    record.progress = progress.as_array().unwrap().clone();
+    record.progress.clone_from(progress.as_array().unwrap());
     let mut workspace = fixture.workspace();
     publish(&dataset, &mut workspace, record).unwrap();
     fixture.operations().remove(0)

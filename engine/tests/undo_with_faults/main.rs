@@ -1,10 +1,6 @@
 //! Undoing over the memory backend, with faults in the repository and in stores.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -4,8 +4,11 @@ use serde_json::json;
 
 use super::*;
 
-/// A log from its oldest operation: id, command, and what it undoes.
-fn log(operations: &[(&str, &str, Option<&str>)]) -> Log {
+/// Id, command, and what it undoes.
+type Row<'a> = (&'a str, &'a str, Option<&'a str>);
+
+/// A log from its oldest operation on.
+fn log(operations: &[Row<'_>]) -> Log {
     let mut log = Log::default();
     for (id, command, undoes) in operations.iter().rev() {
         let entry = serde_json::from_value(json!({
@@ -37,7 +40,7 @@ fn chosen(log: &Log, wanted: Option<&str>) -> String {
 
 #[test]
 fn the_newest_that_is_neither_an_undo_nor_undone_nor_bookkeeping() {
-    let cases: [(&[(&str, &str, Option<&str>)], &str); 5] = [
+    let cases: [(&[Row<'_>], &str); 5] = [
         (&[("a", "add", None), ("b", "set", None)], "b"),
         (
             &[
