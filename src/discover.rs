@@ -61,10 +61,10 @@ pub fn repository(root: &Path, jj: &Options) -> Result<Option<Enclosing>> {
             oplog: Arc::new(JjLog::new(jj)),
         }));
     }
-    let vcs = open_git(&found.root, None)?;
-    let oplog = FileHeads::new(vcs.shared_dir(), &log_name(&*vcs, root));
+    let vcs = GitVcs::open(&found.root, None)?;
+    let oplog = FileHeads::own(vcs.git_dir(), vcs.shared_dir(), &log_name(&vcs, root));
     Ok(Some(Enclosing {
-        vcs,
+        vcs: Arc::new(vcs),
         oplog: Arc::new(oplog),
     }))
 }

@@ -68,6 +68,11 @@ impl GitVcs {
         })
     }
 
+    /// The directory with this worktree's `HEAD` and index, symlinks resolved. Git deletes that of a linked worktree with it.
+    pub fn git_dir(&self) -> &Path {
+        &self.git_dir
+    }
+
     /// A handle of this thread's own.
     fn repo(&self) -> gix::Repository {
         let mut repo = self.repo.to_thread_local();

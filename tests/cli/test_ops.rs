@@ -95,3 +95,54 @@ fn an_unfinished_commit_is_told_by_ops_and_status() {
     let status = dir.tether(["status"]).success();
     assert!(status.stderr.starts_with("Warning: "), "{status}");
 }
+
+/// Git gives a worktree the id of one that is gone when its folder has the same name: what the old one did is not what this one did.
+#[test]
+fn a_worktree_added_again_does_not_go_on_with_the_old_ones_log() {
+    let env = TestEnvironment::new();
+    let dir = env.committed();
+    dir.git(["worktree", "add", "-q", "-b", "side", "../tree"]);
+    let tree = env.work_dir("tree");
+    tree.tether(["remove", "raw"]).success();
+    tree.tether(["remove", "code"]).success();
+    let ops = tree.tether(["ops", "--json"]).success().json();
+    assert_eq!(ops.as_array().unwrap().len(), 2, "{ops}");
+    let head = ".git/worktrees/tree/tether/heads/worktree-tree";
+    assert!(dir.exists(head));
+
+    dir.git(["worktree", "remove", "--force", "../tree"]);
+    dir.git(["worktree", "add", "-q", "../tree", "side"]);
+    assert_snapshot!(tree.tether(["ops"]), @"no operations yet");
+    let refused = tree.tether(["undo"]).exits(1);
+    assert!(refused.stderr.contains("nothing to undo"), "{refused}");
+    let status = tree.tether(["status"]).success();
+    assert_eq!(status.stderr, "", "it never had records to lose");
+    // What the old one removed is not why manifests are missing here.
+    for key in ["code", "raw"] {
+        std::fs::remove_file(tree.path().join(format!(".tether/objects/{key}.toml"))).unwrap();
+    }
+    let status = tree.tether(["status"]).success();
+    assert!(
+        status.stderr.contains("no `tether remove` took them away"),
+        "{status}"
+    );
+    tree.git(["restore", "--", ".tether/objects"]);
+
+    tree.tether(["remove", "raw"]).success();
+    assert!(dir.exists(head));
+    let ops = tree.tether(["ops", "--json"]).success().json();
+    let commands: Vec<&str> = ops
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|op| op["command"].as_str().unwrap())
+        .collect();
+    assert_eq!(commands, ["remove"]);
+    tree.tether(["undo"]).success();
+    assert!(tree.exists(".tether/objects/raw.toml"));
+    let refused = tree.tether(["undo"]).exits(1);
+    assert!(refused.stderr.contains("nothing to undo"), "{refused}");
+    // The checkout that stayed has its own.
+    let ops = dir.tether(["ops", "--json"]).success().json();
+    assert_eq!(ops.as_array().unwrap().len(), 3, "{ops}");
+}

@@ -10,9 +10,10 @@ use crate::id::OpId;
 /// How far back a published operation is looked for: an interrupted one is among the newest.
 const SEARCHED: usize = 16;
 
-/// `<shared dir>/tether/heads/<checkout>`: replaced atomically, under the repository lock or the checkout lock.
+/// `<own dir>/tether/heads/<checkout>`: replaced atomically, under the repository lock or the checkout lock.
 ///
-/// The file is one JSON object, `{"operation": ..., "view": ...}`.
+/// The own directory is one that goes away with the checkout, so that a later checkout of the same name starts a log of its own; the
+/// shared directory for the checkout that the repository was made with. The file is one JSON object, `{"operation": ..., "view": ...}`.
 #[derive(Clone, Debug)]
 pub struct FileHeads {
     path: PathBuf,
@@ -20,10 +21,15 @@ pub struct FileHeads {
 }
 
 impl FileHeads {
-    /// The head of the checkout called `checkout`.
+    /// The head of the checkout called `checkout`, which has no directory of its own.
     pub fn new(shared_dir: &Path, checkout: &str) -> Self {
+        Self::own(shared_dir, shared_dir, checkout)
+    }
+
+    /// The head of the checkout called `checkout`, kept in the directory of its own.
+    pub fn own(own_dir: &Path, shared_dir: &Path, checkout: &str) -> Self {
         Self {
-            path: shared_dir.join("tether/heads").join(checkout),
+            path: own_dir.join("tether/heads").join(checkout),
             store: OpStore::new(shared_dir),
         }
     }

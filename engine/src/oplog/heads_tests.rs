@@ -101,6 +101,22 @@ fn checkouts_have_heads_of_their_own() {
 }
 
 #[test]
+fn a_head_goes_away_with_the_directory_of_its_checkout() {
+    let (dir, main) = heads();
+    let own = dir.path().join("worktrees/w");
+    let linked = FileHeads::own(&own, dir.path(), "main");
+    let one = operation(None);
+    linked.publish(&one, None).unwrap();
+    assert_eq!(linked.head().unwrap(), Some(head(&one)));
+    assert_eq!(main.head().unwrap(), None);
+    fs::remove_dir_all(&own).unwrap();
+    let again = FileHeads::own(&own, dir.path(), "main");
+    assert_eq!(again.head().unwrap(), None);
+    again.publish(&operation(None), None).unwrap();
+    assert!(!again.published(&one.id).unwrap());
+}
+
+#[test]
 fn a_damaged_head_is_an_error_that_names_the_file() {
     let (dir, heads) = heads();
     heads.publish(&operation(None), None).unwrap();
