@@ -157,6 +157,34 @@ fn a_conflicted_manifest_is_named_with_what_to_do() {
     story.settled();
 }
 
+/// Each state that a term of a conflict records is looked at: whichever of them is lost, the conflicted commit has lost it.
+#[test]
+fn every_side_and_the_base_of_a_conflict_are_verified() {
+    let env = TestEnvironment::new();
+    let story = conflicted_manifest(&env);
+    let code = env.work_dir("code");
+    let conflicted = story.dir.jj_log("@", "commit_id").remove(0);
+    let row = format!("{}:code", &conflicted[..12]);
+    let status = || {
+        let answer = story.run(&["verify", "--all-history", "--json"]);
+        answer.json()[&row]["status"].clone()
+    };
+    assert_eq!(status(), "ok");
+    let pins = code.git([
+        "for-each-ref",
+        "--format=%(refname) %(objectname)",
+        "refs/tags",
+    ]);
+    assert_eq!(pins.lines().count(), 3, "{pins}");
+    for pin in pins.lines() {
+        let (name, id) = pin.split_once(' ').unwrap();
+        code.git(["update-ref", "-d", name]);
+        assert_eq!(status(), "missing", "without {name}");
+        code.git(["update-ref", name, id]);
+    }
+    assert_eq!(status(), "ok");
+}
+
 /// P066: a merge as the working copy's parents.
 #[test]
 fn a_merge_is_no_single_thing_to_compare_with() {
