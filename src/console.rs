@@ -39,6 +39,19 @@ impl Console {
         }
     }
 
+    /// With colour on both streams or on neither, where somebody decided.
+    #[must_use]
+    pub fn with_colour(self, colour: Option<bool>) -> Self {
+        match colour.map(Paint::new) {
+            Some(paint) => Self {
+                out: paint,
+                err: paint,
+                ..self
+            },
+            None => self,
+        }
+    }
+
     /// Whether somebody reads standard output on a terminal.
     pub fn out_is_terminal(self) -> bool {
         self.out_is_terminal

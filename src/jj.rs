@@ -55,6 +55,7 @@ pub fn main() -> ExitCode {
     ExitCode::from(tether_jj::run::<Tether>(
         |directory, options, tether| {
             panics::install();
+            let console = console.with_colour(options.colour());
             let run = AssertUnwindSafe(|| run(console, directory, options, &tether.0));
             catch_unwind(run).unwrap_or_else(|_| console.error(&panics::error()))
         },

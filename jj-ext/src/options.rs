@@ -30,4 +30,14 @@ impl Options {
             settings: Some(command.settings().clone()),
         }
     }
+
+    /// Whether `--color` and `ui.color` of `jj` ask for colour; `None` leaves it to the terminal.
+    pub fn colour(&self) -> Option<bool> {
+        let choice = self.settings.as_ref()?.get_string("ui.color").ok()?;
+        match choice.as_str() {
+            "always" | "debug" => Some(true),
+            "never" => Some(false),
+            _ => None,
+        }
+    }
 }

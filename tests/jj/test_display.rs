@@ -365,7 +365,10 @@ fn blocks(language: &str) -> Vec<String> {
         match &mut inside {
             None if line == open => inside = Some(String::new()),
             Some(_) if line == "```" => blocks.extend(inside.take()),
-            Some(block) => *block += &format!("{line}\n"),
+            Some(block) => {
+                block.push_str(line);
+                block.push('\n');
+            }
             None => {}
         }
     }

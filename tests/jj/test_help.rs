@@ -53,6 +53,44 @@ fn help_of_jj_has_tether_and_keeps_its_own() {
     dir.jj(["tether", "nosuch"]).exits(2);
 }
 
+/// The options of jj's that every command takes do not clash with those of a command of tether's.
+#[test]
+fn every_command_of_tether_has_its_help_below_jj() {
+    let env = TestEnvironment::new();
+    let dir = env.work_dir(".");
+    let parser = tether::cli::parser();
+    let shown = parser.get_subcommands().filter(|it| !it.is_hide_set());
+    let mut count = 0;
+    for command in shown {
+        let name = command.get_name();
+        let help = dir.jj(["tether", name, "--help"]).success().stdout;
+        assert!(help.contains(&format!("Usage: jj tether {name}")), "{help}");
+        count += 1;
+    }
+    assert!(count > 10);
+}
+
+/// `jj --color` and `ui.color` hold for `jj tether` too, but never for JSON.
+#[test]
+fn colour_is_what_jj_was_told() {
+    let env = TestEnvironment::new();
+    let dir = env.jj_repo("ds");
+    env.code("code");
+    dir.tether(["init"]).success();
+    dir.tether(["add", "code", "--kind", "git", "../code"])
+        .success();
+    let coloured = |args: &[&str]| dir.jj(args).success().stdout.contains('\u{1b}');
+    assert!(!coloured(&["tether", "status"]));
+    assert!(coloured(&["tether", "status", "--color", "always"]));
+    assert!(!coloured(&[
+        "tether", "status", "--color", "always", "--json"
+    ]));
+    env.jj_config("[ui]\ncolor = \"always\"\n");
+    assert!(coloured(&["tether", "status"]));
+    assert!(!coloured(&["--color", "never", "tether", "status"]));
+    assert!(!dir.tether(["status"]).success().stdout.contains('\u{1b}'));
+}
+
 #[test]
 fn shells_complete_commands_of_tether() {
     let env = TestEnvironment::new();
