@@ -356,6 +356,33 @@ fn the_operation_log_shows_an_operation_of_tether_once() {
     assert_eq!(own.trim_end().len(), 12, "{own}");
 }
 
+/// What jj's own undo goes by stays in the description of an undo of tether's; the id is on a line of its own.
+#[test]
+fn the_operation_log_shows_an_undo_of_tether() {
+    let env = TestEnvironment::new();
+    let dir = env.jj_repo("ds");
+    env.code("code");
+    dir.tether(["init"]).success();
+    dir.tether(["add", "code", "--kind", "git", "../code"])
+        .success();
+    dir.tether(["commit", "-m", "data"]).success();
+    dir.tether(["undo"]).success();
+    let args = ["op", "log", "--ignore-working-copy", "--no-graph", "-n1"];
+    let shown = lines(&dir.jj(args).success());
+    let id = dir.tether(["ops", "--json"]).success().json()[0]["id"].clone();
+    let [_, undo, own] = shown.as_slice() else {
+        panic!("{shown:?}");
+    };
+    assert!(undo.starts_with("undo: restore to operation "), "{undo}");
+    assert_eq!(*own, format!("tether undo ({})", id.as_str().unwrap()));
+    let oneline = [&args[..], &["-T", "builtin_op_log_oneline"]].concat();
+    let oneline = lines(&dir.jj(oneline).success());
+    let [oneline] = oneline.as_slice() else {
+        panic!("{oneline:?}");
+    };
+    assert!(oneline.ends_with(&format!("{undo} {own}")), "{oneline}");
+}
+
 /// The fenced blocks of `docs/jj.md` in a language.
 fn blocks(language: &str) -> Vec<String> {
     let page = std::fs::read_to_string(crate::common::checkout().join("docs/jj.md")).unwrap();
