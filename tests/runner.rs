@@ -56,6 +56,8 @@ mod jj {
     mod test_machine;
     mod test_mixed;
     mod test_names;
+    mod test_op_log;
+    mod test_page;
     mod test_revsets;
 }
 

@@ -1,8 +1,8 @@
-//! What `jj log` and `jj op log` show of tether, how revsets ask for it, and that the user's configuration wins.
+//! What `jj log` shows of tether, and that the user's configuration wins.
 
 use insta::assert_snapshot;
 
-use crate::common::{DATASET, Output, TestEnvironment, WorkDir};
+use crate::common::{Output, TestEnvironment, WorkDir};
 
 /// A manifest by hand.
 pub(super) fn manifest(dir: &WorkDir<'_>, key: &str, state: &str) {
@@ -24,7 +24,7 @@ pub(super) fn found(dir: &WorkDir<'_>, revset: &str) -> Vec<String> {
     lines(&dir.jj(args).success())
 }
 
-fn lines(output: &Output) -> Vec<String> {
+pub(super) fn lines(output: &Output) -> Vec<String> {
     output.stdout.lines().map(str::to_owned).collect()
 }
 
@@ -119,13 +119,11 @@ fn merges_and_conflicts_are_compared_with_the_merged_parents() {
     dir.jj(["new", "subject(left)", "-m", "rebased"]).success();
     manifest(&dir, "db", "rebased");
     dir.jj(["rebase", "-r", "@", "-d", "right"]).success();
-    let mut shown = shown(
-        &dir,
-        "separate(\" \", tether, if(conflict, \"X\"), if(dataset, \"D\"))",
-    );
-    shown.sort();
+    let template = "separate(\" \", tether, if(conflict, \"X\"), if(dataset, \"D\"))";
+    let mut told = shown(&dir, template);
+    told.sort();
     assert_eq!(
-        shown,
+        told,
         [
             "",
             "base | +db, +same D",
@@ -142,7 +140,7 @@ fn merges_and_conflicts_are_compared_with_the_merged_parents() {
     );
     let mut touching = found(&dir, "tether_commits()");
     touching.sort();
-    let said: Vec<_> = shown
+    let said: Vec<_> = told
         .iter()
         .filter(|line| line.ends_with(" D"))
         .map(|line| line.split(" | ").next().unwrap().to_owned())
@@ -152,6 +150,14 @@ fn merges_and_conflicts_are_compared_with_the_merged_parents() {
         found(&dir, "merges() & tether_changed(zarr)"),
         ["busy merge"]
     );
+    // jj's index of changed paths answers the same.
+    dir.jj(["debug", "index-changed-paths"]).success();
+    let mut indexed = found(&dir, "tether_commits()");
+    indexed.sort();
+    assert_eq!(indexed, touching);
+    let mut retold = shown(&dir, template);
+    retold.sort();
+    assert_eq!(retold, told);
     assert_snapshot!(dir.jj(["log", "-r", "conflicts()"]), @"
     @  X11:8 test.user@example.org 2026-03-01 12:00:15 C16:8 (conflict)
     │  rebased
@@ -278,175 +284,4 @@ fn the_configuration_of_the_user_wins() {
     // An alias in the place of a function of ours.
     env.jj_config("[revset-aliases]\n'tether_commits()' = 'root()'\n");
     assert_eq!(found(&dir, "tether_commits()"), [""]);
-}
-
-#[test]
-fn the_operation_log_shows_an_operation_of_tether_once() {
-    let env = TestEnvironment::new();
-    let dir = env.jj_repo("ds");
-    let raw = env.work_dir("raw");
-    raw.write("a.txt", "one\n");
-    dir.tether(["init", "--dataset-id", DATASET]).success();
-    dir.tether(["add", "raw", "--kind", "file", "../raw"])
-        .success();
-    dir.tether(["commit", "-m", "data"]).success();
-    dir.jj(["describe", "-m", "mine"]).success();
-    env.jj_config("[template-aliases]\n'format_time_range(t)' = '\"then\"'\n");
-    let ours = dir.jj(["op", "log"]).success();
-    assert_snapshot!(ours, @"
-    @  O2 test-user@host.example.org default@ then
-    │  describe commit C2
-    │  args: jj describe -m mine
-    ○  O3 test-user@host.example.org default@ then
-    │  tether commit: 1 object (O4)
-    ○  O5 test-user@host.example.org default@ then
-    │  snapshot working copy
-    │  tether.step: O4
-    ○  O6 test-user@host.example.org default@ then
-    │  tether add: raw (O7)
-    ○  O8 test-user@host.example.org default@ then
-    │  tether init (O9)
-    ○  O10 test-user@host.example.org then
-    │  add workspace 'default'
-    ○  O11 root()
-    ");
-    let id = dir.tether(["ops", "--json"]).success().json()[0]["id"].clone();
-    let id = id.as_str().unwrap();
-    assert_eq!(ours.stdout.matches(&format!("({id})")).count(), 1);
-    assert!(!ours.stdout.contains("tether.op"), "{ours}");
-    assert!(ours.stdout.contains("args: jj describe -m mine"), "{ours}");
-    // Stock jj has no words of its own for it and shows the attributes.
-    let stock = dir.stock_jj(["op", "log"]).success().stdout;
-    assert!(stock.contains("tether commit: 1 object\n"), "{stock}");
-    assert!(stock.contains(&format!("tether.op: {id}")), "{stock}");
-    let oneline = dir
-        .jj(["op", "log", "-T", "builtin_op_log_oneline"])
-        .success();
-    assert_eq!(
-        lines(&oneline).len(),
-        dir.jj_operations().len() + 1,
-        "{oneline}"
-    );
-    let text = dir.jj(["op", "log", "--no-graph", "-T", "tether ++ \"\\n\""]);
-    assert_snapshot!(text, @"
-
-    tether commit: 1 object (O4)
-
-    tether add: raw (O7)
-    tether init (O9)
-    ");
-    // Where operations are in a template of commits.
-    let evolution = dir.jj([
-        "evolog",
-        "-r",
-        "main",
-        "--no-graph",
-        "-T",
-        "operation.tether() ++ \"\\n\"",
-    ]);
-    assert!(
-        evolution
-            .success()
-            .stdout
-            .starts_with("tether commit: 1 object (")
-    );
-    // The user's words win.
-    env.jj_config("[template-aliases]\n'format_operation(o)' = 'o.id().short() ++ \"\\n\"'\n");
-    let own = dir.jj(["op", "log", "--no-graph", "-n1"]).success().stdout;
-    assert_eq!(own.trim_end().len(), 12, "{own}");
-}
-
-/// What jj's own undo goes by stays in the description of an undo of tether's; the id is on a line of its own.
-#[test]
-fn the_operation_log_shows_an_undo_of_tether() {
-    let env = TestEnvironment::new();
-    let dir = env.jj_repo("ds");
-    env.code("code");
-    dir.tether(["init"]).success();
-    dir.tether(["add", "code", "--kind", "git", "../code"])
-        .success();
-    dir.tether(["commit", "-m", "data"]).success();
-    dir.tether(["undo"]).success();
-    let args = ["op", "log", "--ignore-working-copy", "--no-graph", "-n1"];
-    let shown = lines(&dir.jj(args).success());
-    let id = dir.tether(["ops", "--json"]).success().json()[0]["id"].clone();
-    let [_, undo, own] = shown.as_slice() else {
-        panic!("{shown:?}");
-    };
-    assert!(undo.starts_with("undo: restore to operation "), "{undo}");
-    assert_eq!(*own, format!("tether undo ({})", id.as_str().unwrap()));
-    let oneline = [&args[..], &["-T", "builtin_op_log_oneline"]].concat();
-    let oneline = lines(&dir.jj(oneline).success());
-    let [oneline] = oneline.as_slice() else {
-        panic!("{oneline:?}");
-    };
-    assert!(oneline.ends_with(&format!("{undo} {own}")), "{oneline}");
-}
-
-/// The fenced blocks of `docs/jj.md` in a language.
-fn blocks(language: &str) -> Vec<String> {
-    let page = std::fs::read_to_string(crate::common::checkout().join("docs/jj.md")).unwrap();
-    let open = format!("```{language}");
-    let (mut blocks, mut inside) = (Vec::new(), None);
-    for line in page.lines().map(str::trim) {
-        match &mut inside {
-            None if line == open => inside = Some(String::new()),
-            Some(_) if line == "```" => blocks.extend(inside.take()),
-            Some(block) => {
-                block.push_str(line);
-                block.push('\n');
-            }
-            None => {}
-        }
-    }
-    blocks
-}
-
-/// The examples of the page for jj users run, and its configuration does what it says.
-#[test]
-fn the_page_for_jj_users_is_true() {
-    let env = TestEnvironment::new();
-    let dir = env.jj_repo("ds");
-    let code = env.code("code");
-    dir.tether(["init"]).success();
-    dir.tether(["add", "code", "--kind", "git", "../code"])
-        .success();
-    dir.tether(["commit", "-m", "first"]).success();
-    code.write("main.py", "print(2)\n");
-    code.git(["commit", "-q", "-a", "-m", "more"]);
-    dir.tether(["commit", "-m", "second"]).success();
-    let examples = blocks("bash").concat();
-    for example in examples.lines() {
-        // There is no remote here.
-        let example = example.replace("main@origin", "root()");
-        let output = dir.shell(&example).success();
-        assert!(output.stderr.is_empty(), "{example}: {output}");
-    }
-    assert_eq!(examples.lines().count(), 8);
-    let toml = blocks("toml");
-    let [alias, words, stock] = toml.as_slice() else {
-        panic!("{toml:?}");
-    };
-    env.jj_config(alias);
-    assert_eq!(
-        dir.shell("stock-jj tether ops").success().stdout,
-        dir.tether(["ops"]).success().stdout
-    );
-    env.jj_config(words);
-    let coloured = |args: &[&str]| {
-        let args = [args, &["--no-graph", "--color", "always"]].concat();
-        dir.jj(args).success().stdout
-    };
-    let log = coloured(&["log"]);
-    assert!(log.contains("data: ") && !log.contains("tether: "), "{log}");
-    let operations = coloured(&["op", "log"]);
-    assert!(
-        operations.contains("\u{1b}[38;5;3mtether commit: 1 object ("),
-        "{operations:?}"
-    );
-    env.jj_config(stock);
-    assert_eq!(
-        dir.jj(["log"]).success().stdout,
-        dir.stock_jj(["log"]).success().stdout
-    );
 }
