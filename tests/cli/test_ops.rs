@@ -39,6 +39,9 @@ fn ops_lists_what_was_done_newest_first() {
           "objects": {
             "code": "key = \"code\"\nkind = \"git\"\nrecoverable = true\ncaptured_at = \"2026-03-01T12:00:00.000000+00:00\"\n\n[locator]\nuri = \"$TEST_ENV/code\"\n\n[policy]\nfile = \"immutable\"\npin = \"native\"\n\n[state]\nsha = \"C1\"\ndirty = false\n\n[pin]\nid = \"0a1b2c3d.P1\"\nref = \"tether.0a1b2c3d.P1\"\n"
           },
+          "left": {
+            "code": null
+          },
           "workspace": "workspace_id = \"W1\"\nbookmark = \"main\"\nlast_snapshot_at = \"2026-03-01T12:00:00.000000+00:00\"\noperation = \"O3\"\nview = \"W2\"\n\n[last_snapshot.code]\nsha = \"C1\"\ndirty = false\n\n[last_snapshot.raw]\ntype = \"dir\"\ncount = 1\nsize = 4\ndigest = \"W3\"\n"
         },
         "undoes": null,
