@@ -42,6 +42,7 @@ mod cli {
 }
 
 mod jj {
+    mod property;
     mod story;
     mod test_big;
     mod test_code_repo;

@@ -225,7 +225,8 @@ impl WorkDir<'_> {
         let output = command.args(args).output().unwrap();
         assert!(
             output.status.success(),
-            "git: {}",
+            "git: {}{}",
+            String::from_utf8_lossy(&output.stdout),
             String::from_utf8_lossy(&output.stderr)
         );
         String::from_utf8(output.stdout)

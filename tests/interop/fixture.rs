@@ -10,6 +10,9 @@ use serde_json::Value;
 /// The dataset id every fixture uses, so that pins compare.
 pub(super) const ID: &str = "0a1b2c3d";
 
+/// The jj that the package runs.
+const STOCK_JJ: &str = env!("CARGO_BIN_EXE_stock-jj");
+
 /// Which program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Program {
@@ -19,15 +22,30 @@ pub(super) enum Program {
     Package,
 }
 
-/// One folder: `code` (git), `raw` (directory), `counts.csv`, and the dataset `ds` in a plain git repository.
+/// What kind of repository the dataset is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Repository {
+    /// A plain git repository.
+    Git,
+    /// A jj repository that git shares.
+    Jj,
+}
+
+/// One folder: `code` (git), `raw` (directory), `counts.csv`, and the dataset `ds` in a repository.
 pub(super) struct Fixture {
     dir: tempfile::TempDir,
     package: PathBuf,
+    repository: Repository,
 }
 
 impl Fixture {
-    /// The stores and an empty repository `ds`; `None` when the package is not at hand (and not required).
+    /// The stores and an empty git repository `ds`; `None` when the package is not at hand (and not required).
     pub(super) fn new() -> Option<Self> {
+        Self::in_a(Repository::Git)
+    }
+
+    /// The stores and an empty repository `ds`; `None` when the package is not at hand (and not required).
+    pub(super) fn in_a(repository: Repository) -> Option<Self> {
         let Some(package) = std::env::var_os("TETHER_ORACLE") else {
             assert!(
                 std::env::var_os("TETHER_REQUIRE_ORACLE").is_none(),
@@ -42,16 +60,21 @@ impl Fixture {
         let fixture = Self {
             dir,
             package: package.into(),
+            repository,
         };
         std::fs::write(
             fixture.path("gitconfig"),
             "[user]\n\tname = Interop\n\temail = interop@example.org\n[init]\n\tdefaultBranch = main\n",
         )
         .unwrap();
-        for name in ["ds", "code"] {
-            std::fs::create_dir(fixture.path(name)).unwrap();
-            fixture.git(name, &["init", "-q", "-b", "main"]);
-        }
+        std::fs::write(
+            fixture.path("jj.toml"),
+            "[user]\nname = \"Interop\"\nemail = \"interop@example.org\"\n[ui]\npaginate = \"never\"\n",
+        )
+        .unwrap();
+        std::fs::create_dir(fixture.path("code")).unwrap();
+        fixture.git("code", &["init", "-q", "-b", "main"]);
+        fixture.fresh_repository();
         fixture.write("code/a.py", "print(1)\n");
         fixture.git("code", &["add", "-A"]);
         fixture.git("code", &["commit", "-q", "-m", "first"]);
@@ -62,6 +85,47 @@ impl Fixture {
         std::os::unix::fs::symlink("nowhere", fixture.path("raw/dangling")).unwrap();
         std::os::unix::fs::symlink("well_0.tif", fixture.path("raw/link.tif")).unwrap();
         Some(fixture)
+    }
+
+    /// An empty repository `ds`, in place of what is there.
+    pub(super) fn fresh_repository(&self) {
+        let ds = self.path("ds");
+        if ds.exists() {
+            std::fs::remove_dir_all(&ds).unwrap();
+        }
+        std::fs::create_dir(&ds).unwrap();
+        match self.repository {
+            Repository::Git => drop(self.git("ds", &["init", "-q", "-b", "main"])),
+            Repository::Jj => drop(self.jj(&["git", "init", "--colocate"])),
+        }
+    }
+
+    /// The dataset's revision `back` commits before the newest.
+    pub(super) fn rev(&self, back: usize) -> String {
+        match self.repository {
+            Repository::Git => format!("HEAD~{back}"),
+            Repository::Jj => format!("main{}", "-".repeat(back)),
+        }
+    }
+
+    /// Where the repository keeps the clone's indexes.
+    pub(super) fn shared(&self) -> PathBuf {
+        match self.repository {
+            Repository::Git => self.path("ds/.git"),
+            Repository::Jj => self.path("ds/.jj/repo"),
+        }
+    }
+
+    /// Fails the test when anything is left to commit, also by what the repository's own program says.
+    pub(super) fn clean(&self) {
+        assert_eq!(self.git("ds", &["status", "--porcelain"]), "");
+        if self.repository == Repository::Jj {
+            let status = self.jj(&["status"]);
+            assert!(
+                status.starts_with("The working copy has no changes"),
+                "{status}"
+            );
+        }
     }
 
     /// A path below the folder.
@@ -85,9 +149,23 @@ impl Fixture {
             .env("HOME", self.dir.path())
             .env("GIT_CONFIG_GLOBAL", self.path("gitconfig"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("JJ_CONFIG", self.path("jj.toml"))
+            .env("TETHER_JJ", STOCK_JJ)
             .env("PYTHONWARNINGS", "ignore")
             .stdin(Stdio::null());
         command
+    }
+
+    /// Runs stock jj in the dataset and returns what it printed.
+    pub(super) fn jj(&self, args: &[&str]) -> String {
+        let mut command = self.command(Path::new(STOCK_JJ), "ds");
+        let output = command.args(args).output().unwrap();
+        assert!(
+            output.status.success(),
+            "jj {args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8(output.stdout).unwrap()
     }
 
     /// Runs git in a directory below the folder and returns what it printed.

@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::fixture::{Fixture, ID, Program};
+use super::fixture::{Fixture, ID, Program, Repository};
 
 #[derive(Debug, PartialEq)]
 struct Left {
     files: BTreeMap<String, String>,
     subjects: String,
-    status: String,
     refs: String,
     indexes: Vec<(String, Value)>,
 }
@@ -22,11 +21,10 @@ fn two_commits(fixture: &Fixture, program: Program, code: [&str; 2]) -> Left {
     fixture.ok(program, &["commit", "-m", "one"]);
     fixture.git("code", &["reset", "-q", "--hard", code[1]]);
     fixture.ok(program, &["commit", "-m", "two"]);
-    let status = fixture.git("ds", &["status", "--porcelain"]);
+    fixture.clean();
     Left {
         files: fixture.committed_files(),
         subjects: fixture.git("ds", &["log", "--format=%s %an <%ae>"]),
-        status,
         refs: fixture.code_refs(),
         indexes: indexes(fixture),
     }
@@ -36,7 +34,7 @@ fn two_commits(fixture: &Fixture, program: Program, code: [&str; 2]) -> Left {
 fn indexes(fixture: &Fixture) -> Vec<(String, Value)> {
     let mut entries = Vec::new();
     for name in ["tether-pinned.jsonl", "tether-touched.jsonl"] {
-        for line in std::fs::read_to_string(fixture.path("ds/.git").join(name))
+        for line in std::fs::read_to_string(fixture.shared().join(name))
             .unwrap()
             .lines()
         {
@@ -53,7 +51,16 @@ fn indexes(fixture: &Fixture) -> Vec<(String, Value)> {
 
 #[test]
 fn both_programs_leave_the_same_files_refs_and_indexes() {
-    let Some(fixture) = Fixture::new() else {
+    leave_the_same(Repository::Git);
+}
+
+#[test]
+fn both_programs_leave_the_same_files_refs_and_indexes_in_a_jj_repository() {
+    leave_the_same(Repository::Jj);
+}
+
+fn leave_the_same(repository: Repository) {
+    let Some(fixture) = Fixture::in_a(repository) else {
         return;
     };
     fixture.advance_code("print(2)\n");
@@ -72,12 +79,9 @@ fn both_programs_leave_the_same_files_refs_and_indexes() {
         "{}",
         theirs.refs
     );
-    assert_eq!(theirs.status, "");
 
     // The same folder made anew: paths are part of the identities that pins are made from.
-    std::fs::remove_dir_all(fixture.path("ds")).unwrap();
-    std::fs::create_dir(fixture.path("ds")).unwrap();
-    fixture.git("ds", &["init", "-q", "-b", "main"]);
+    fixture.fresh_repository();
     for name in fixture.git("code", &["tag"]).lines() {
         fixture.git("code", &["tag", "-d", name]);
     }

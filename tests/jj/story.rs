@@ -103,7 +103,7 @@ impl<'a> Story<'a> {
     pub(super) fn advance(&self, text: &str) {
         let code = self.env.work_dir("code");
         code.write("main.py", text);
-        code.git(["commit", "-q", "-a", "-m", text]);
+        code.git(["commit", "-q", "-a", "--allow-empty", "-m", text]);
     }
 
     /// What `status --json` says, the time left out.
@@ -202,6 +202,12 @@ impl<'a> Story<'a> {
             Place::Internal => self.env.work_dir("ds/.jj/repo/store/git"),
             Place::Secondary => self.env.work_dir("home"),
         }
+    }
+
+    /// The refs of the bare repository `remote.git`.
+    pub(super) fn git_remote(&self) -> String {
+        let remote = self.env.work_dir("remote.git");
+        remote.git(["for-each-ref", "--format=%(refname)"])
     }
 
     /// The directory that jj's workspaces share.
