@@ -60,6 +60,7 @@ mod jj {
     mod test_op_log;
     mod test_page;
     mod test_revsets;
+    mod test_undo;
 }
 
 #[test]

@@ -47,12 +47,20 @@ fn publish_uncommitted(dataset: &Dataset, unfinished: &Unfinished) -> Result<boo
     let parent: Option<CommitId> = read(&unfinished.pre, "parent");
     let position = dataset.vcs.position()?;
     let is_back = position.head == parent && position.bookmarks.contains(&request.bookmark);
-    if dataset.vcs.carries_operations() || !is_back {
+    if !is_back {
         return Ok(false);
     }
     let operation: Operation = dataset.op_store().operation(&unfinished.operation)?;
-    // What a kill left of it (git's index) is completed.
-    dataset.vcs.uncommit(&request, &operation)?;
+    if dataset.vcs.carries_operations() {
+        // Git was told (a colocated repository), and jj took it from there.
+        let commit = std::slice::from_ref(&request.commit);
+        if dataset.vcs.visible(commit)? != [false] {
+            return Ok(false);
+        }
+    } else {
+        // What a kill left of it (git's index) is completed.
+        dataset.vcs.uncommit(&request, &operation)?;
+    }
     let head = dataset.oplog.head()?;
     dataset.oplog.publish(&operation, head.as_ref())?;
     let mut workspace = dataset.workspace()?;

@@ -116,21 +116,24 @@ impl Undoing<'_> {
     fn do_publish(&mut self) -> Result<()> {
         let (dataset, operation) = (self.dataset, &self.operation);
         let expected = self.expected.as_ref();
+        let uncommit = self.plan.uncommit.as_ref();
+        if let Some(request) = uncommit {
+            let detail = json!({ "commit": request.commit, "bookmark": request.bookmark });
+            self.journal.intent(UNCOMMIT, detail)?;
+        }
         if self.plan.exact && dataset.oplog.rewind(operation, &self.target.id, expected)? {
             return Ok(());
         }
         for (key, _, restored) in &self.plan.files {
-            self.journal
-                .intent(register::MANIFEST, json!({ "key": key }))?;
+            let detail = json!({ "key": key });
+            self.journal.intent(register::MANIFEST, detail.clone())?;
             register::put(dataset, key, bytes(restored.as_ref()))?;
-            self.journal
-                .did(register::MANIFEST, json!({ "key": key }))?;
+            self.journal.did(register::MANIFEST, detail)?;
         }
-        if let Some(request) = &self.plan.uncommit {
-            let detail = json!({ "commit": request.commit, "bookmark": request.bookmark });
-            self.journal.intent(UNCOMMIT, detail.clone())?;
+        if let Some(request) = uncommit {
             dataset.vcs.uncommit(request, operation)?;
-            self.journal.did(UNCOMMIT, detail)?;
+            self.journal
+                .did(UNCOMMIT, json!({ "commit": request.commit }))?;
             if dataset.vcs.carries_operations() {
                 return Ok(());
             }
