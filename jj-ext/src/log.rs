@@ -25,7 +25,7 @@ use crate::{exclude, failed, killed, settings};
 const SEARCHED: usize = 10_000;
 
 /// How jj's undo begins the description of what it does, before the operation it restores.
-const UNDO: &str = "undo: restore to operation ";
+pub(crate) const UNDO: &str = "undo: restore to operation ";
 
 /// The operation log of one workspace.
 #[derive(Clone, Debug)]

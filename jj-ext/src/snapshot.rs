@@ -22,6 +22,8 @@ use jj_lib::working_copy::{SnapshotOptions, WorkingCopyFreshness};
 use jj_lib::workspace::{LockedWorkspace, Workspace};
 use tether_engine::{Error, Result};
 
+use crate::change::OPERATION;
+use crate::log::UNDO;
 use crate::repo::Jj;
 use crate::{failed, settings};
 
@@ -73,20 +75,40 @@ impl Jj {
             .snapshot(&options)
             .await
             .map_err(|error| failed("cannot take a snapshot of the working copy", error))?;
-        let taken = Taken {
+        let mut taken = Taken {
             locked,
             repo,
             commit,
             tree,
         };
         // A jj that was killed after it published leaves its record of the files behind; the files themselves are up to date.
-        if stale && taken.is_changed() {
+        if stale && taken.is_changed() && !self.finish_undo(&mut taken).await? {
             return Err(Error::vcs(
                 "jj's working copy is stale: another workspace rewrote its commit and its files are not updated yet",
             )
             .with_hint("`jj workspace update-stale`, then run the command again"));
         }
         Ok(taken)
+    }
+
+    /// Updates the files for an undo of tether's own that was killed before it did. Only where they are as that undo found them.
+    async fn finish_undo(&self, taken: &mut Taken<'_>) -> Result<bool> {
+        let newest = taken.repo.operation().metadata();
+        let is_undo = newest.description.starts_with(UNDO)
+            && newest.attributes.contains_key(OPERATION)
+            && newest.workspace_name.as_deref() == Some(self.workspace_name());
+        let working_copy = taken.locked.locked_wc();
+        let untouched =
+            taken.tree.tree_ids_and_labels() == working_copy.old_tree().tree_ids_and_labels();
+        if !is_undo || !untouched {
+            return Ok(false);
+        }
+        working_copy
+            .check_out(&taken.commit)
+            .await
+            .map_err(|error| failed("cannot update the working copy", error))?;
+        taken.tree = taken.commit.tree();
+        Ok(true)
     }
 
     /// The repository as new as the working copy is, the working-copy commit, and whether jj's record of the files is older.

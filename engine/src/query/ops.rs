@@ -52,6 +52,7 @@ pub fn ops(dataset: &Dataset, limit: usize) -> Result<Vec<OpRow>> {
 /// Adds the operations that the repository's own undo took back, each where its time puts it.
 fn add_taken_back(dataset: &Dataset, limit: usize, rows: &mut Vec<Row>) -> Result<()> {
     let store = dataset.op_store();
+    let mut from = 0;
     for id in dataset.oplog.taken_back(limit)? {
         let Some(operation) = store.chain(&id, 1)?.pop() else {
             continue;
@@ -59,9 +60,12 @@ fn add_taken_back(dataset: &Dataset, limit: usize, rows: &mut Vec<Row>) -> Resul
         if BOOKKEEPING.contains(&operation.command.as_str()) {
             continue;
         }
-        let older = rows.iter().position(|(row, _)| row.at < operation.at);
+        let mut older = rows.iter().skip(from);
+        let older = older.position(|(row, _)| row.at <= operation.at);
+        let place = older.map_or(rows.len(), |place| from + place);
         let by = dataset.vcs.kind().name().to_owned();
-        rows.insert(older.unwrap_or(rows.len()), finished(operation, Some(by)));
+        rows.insert(place, finished(operation, Some(by)));
+        from = place + 1;
     }
     Ok(())
 }
