@@ -234,7 +234,9 @@ fn between(
                 common = Some(id.clone());
             }
             let previous = read(&id)?.and_then(|entry| entry.previous);
-            new = previous.filter(|_| seen_new.insert(id));
+            // A chain that bites its tail ends.
+            let first = seen_new.insert(id);
+            new = previous.filter(|_| first);
         }
         if let Some(id) = old.take().filter(|_| common.is_none()) {
             if seen_new.contains(&id) {
