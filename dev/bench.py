@@ -1,6 +1,6 @@
 """Benchmarks of the tether binary beside the Python package: medians over repeated runs of whole processes.
 
-Started by dev/bench, which builds and sets TETHER_BIN, TETHER_ORACLE and TETHER_SCAN.
+Started by dev/bench, which builds and sets TETHER_BIN, JJ_BIN (ours), STOCK_JJ_BIN, TETHER_ORACLE and TETHER_SCAN.
 A line that misses its budget ends in MISSED and the run exits 1.
 """
 import os
@@ -14,6 +14,8 @@ import time
 OURS = os.environ["TETHER_BIN"]
 PEER = os.environ.get("TETHER_ORACLE")
 SCAN = os.environ["TETHER_SCAN"]
+JJ = os.environ["JJ_BIN"]
+STOCK_JJ = os.environ["STOCK_JJ_BIN"]
 DEVNULL = os.open(os.devnull, os.O_RDWR)
 missed = []
 
@@ -24,8 +26,12 @@ def hermetic(base):
     with open(config, "w", encoding="utf8") as f:
         f.write("[user]\n\tname = Bench\n\temail = bench@example.org\n[init]\n\tdefaultBranch = main\n"
                 "[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n")
+    jj = os.path.join(base, "jj.toml")
+    with open(jj, "w", encoding="utf8") as f:
+        f.write('[user]\nname = "Bench"\nemail = "bench@example.org"\n[ui]\npaginate = "never"\n')
     keep = {k: v for k, v in os.environ.items() if k in ("PATH", "LANG", "TMPDIR")}
-    return {**keep, "HOME": base, "GIT_CONFIG_GLOBAL": config, "GIT_CONFIG_NOSYSTEM": "1", "TETHER_NATIVE": "0"}
+    return {**keep, "HOME": base, "GIT_CONFIG_GLOBAL": config, "GIT_CONFIG_NOSYSTEM": "1", "TETHER_NATIVE": "0",
+            "JJ_CONFIG": jj, "TETHER_JJ": STOCK_JJ}
 
 
 def once(argv, cwd, env):
@@ -93,10 +99,37 @@ def dataset(path, env):
     run([OURS, "init"], path, env)
 
 
-def five_objects(base, env):
+def jj_dataset(path, env, commits):
+    """A dataset in a jj repository with a linear history of code on `main`."""
+    os.makedirs(path)
+    run(["git", "init", "-q", "-b", "main"], path, env)
+    fast_import(path, env, commits, new=True)
+    run(["git", "repack", "-q", "-a", "-d"], path, env)
+    run([STOCK_JJ, "git", "init", "--colocate", "."], path, env)
+    run([STOCK_JJ, "new", "main"], path, env)
+    run([OURS, "init"], path, env)
+
+
+def fast_import(path, env, commits, new=False, time=1_600_000_000):
+    """Commits on `main`, each with a change of one file when `new`, else without any."""
+    stream = []
+    for i in range(commits):
+        stream.append(f"commit refs/heads/main\ncommitter B <b@example.org> {time + i} +0000\ndata 1\nx\n")
+        if i == 0 and not new:
+            stream.append("from refs/heads/main^0\n")
+        if new:
+            text = f"print({i})\n"
+            stream.append(f"M 644 inline src/f{i % 100}.py\ndata {len(text)}\n{text}\n")
+        stream.append("\n")
+    done = subprocess.run(["git", "fast-import", "--quiet"], cwd=path, env=env, input="".join(stream), text=True)
+    if done.returncode:
+        raise SystemExit("git fast-import failed")
+
+
+def five_objects(base, env, make=dataset):
     """A dataset of 5 local objects: two directories, a file, two code repositories."""
     ds = os.path.join(base, "ds")
-    dataset(ds, env)
+    make(ds, env)
     for name in ("raw", "plates"):
         os.makedirs(os.path.join(base, name))
         for i in range(50):
@@ -230,7 +263,8 @@ def bench_diff(base, env):
     line("diff --content, 100,000 paths", took, 0.060, memory, peer=peer)
 
 
-def bench_verify(base, env):
+def long_history(base, env):
+    """A git dataset with 10,000 commits, 500 of them of the dataset."""
     ds = five_objects(base, env)
     code = os.path.join(base, "code")
     for i in range(500):
@@ -239,23 +273,50 @@ def bench_verify(base, env):
         new = run(["git", "commit-tree", "-p", head, "-m", f"c{i}", tree], code, env).strip()
         run(["git", "update-ref", "refs/heads/main", new, head], code, env)
         run([OURS, "commit", "-m", f"dataset commit {i}"], ds, env)
-        stream = []
-        for j in range(19):
-            stream.append("commit refs/heads/main\ncommitter B <b@example.org> "
-                          f"{1700000000 + i * 20 + j} +0000\ndata 1\nx\n")
-            if j == 0:
-                stream.append("from refs/heads/main^0\n")
-            stream.append("\n")
-        done = subprocess.run(["git", "fast-import", "--quiet"], cwd=ds, env=env, input="".join(stream), text=True)
-        if done.returncode:
-            raise SystemExit("git fast-import failed")
+        fast_import(ds, env, 19, time=1_700_000_000 + i * 20)
     run(["git", "repack", "-q", "-a", "-d"], ds, env)
     run(["git", "commit-graph", "write", "--reachable"], ds, env)
+    return ds
+
+
+def bench_verify(base, env):
+    ds = long_history(base, env)
     count = run(["git", "rev-list", "--count", "--all"], ds, env).strip()
     argv = ["verify", "--all-history"]
     took, memory = measure([OURS, *argv], ds, env, 15)
     peer = measure([PEER, *argv], ds, env, 3, warmup=1, expect=(0, 1))[0] if PEER else None
     line(f"verify --all-history, {count} commits", took, 0.150, memory, peer=peer)
+
+
+def bench_jj(base, env):
+    ds = five_objects(base, env, lambda path, env: jj_dataset(path, env, 10_000))
+    took, memory = measure([OURS, "status"], ds, env, 60)
+    peer = measure([PEER, "status"], ds, env, 5)[0] if PEER else None
+    line("jj: status, 10,000 commits", took, 0.025, memory, peer=peer, ratio=15)
+    jj = measure([JJ, "status"], ds, env, 60)[0]
+    took, memory = measure([JJ, "tether", "status"], ds, env, 60)
+    line("jj tether status", took, jj + 0.010, memory, peer=jj, peer_name="jj status")
+    stock = measure([STOCK_JJ, "status"], ds, env, 60)[0]
+    line("jj status", jj, None, peer=stock, peer_name="stock jj")
+
+
+def bench_jjverify(base, env):
+    ds = long_history(base, env)
+    shutil.rmtree(os.path.join(ds, ".git", "tether"))
+    run([STOCK_JJ, "git", "init", "--colocate", "."], ds, env)
+    run([STOCK_JJ, "new", "main"], ds, env)
+    count = len(run([STOCK_JJ, "log", "--no-graph", "-r", "all()", "-T", "'x'"], ds, env))
+    argv = ["verify", "--all-history"]
+    run([OURS, *argv], ds, env)
+    cold, memory = [], 0
+    for _ in range(5):
+        os.remove(os.path.join(ds, ".git", "tether-history.idx"))
+        took, memory = measure([OURS, *argv], ds, env, 1, warmup=0)
+        cold.append(took)
+    line(f"jj: verify --all-history cold, {count}", statistics.median(cold), 0.8, memory)
+    took, memory = measure([OURS, *argv], ds, env, 15)
+    peer = measure([PEER, *argv], ds, env, 2, warmup=0, expect=(0, 1))[0] if PEER else None
+    line(f"jj: verify --all-history warm, {count}", took, 0.150, memory, peer=peer)
 
 
 ALL = {name[6:]: function for name, function in list(globals().items()) if name.startswith("bench_")}

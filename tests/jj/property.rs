@@ -107,7 +107,7 @@ impl<'a> Run<'a> {
         if output.stderr.contains("Failed to load an operation") && self.log.contains("op abandon")
         {
             output.code = 1;
-            output.stderr = "Error: an operation that was abandoned".to_owned();
+            output.stderr = String::from("Error: an operation that was abandoned");
         }
         self.note(&format!("{which}: jj {}", args.join(" ")), &output);
         output
@@ -218,9 +218,10 @@ impl<'a> Run<'a> {
         ids[self.random.below(known)].to_owned()
     }
 
+    /// jj's undo. It moves on every time, but for one operation of jj's own, which changes nothing that an undo takes back.
     fn undo(&mut self, which: usize) {
-        let undone = self.stock(which, &["undo"]);
-        if undone.to_string().contains("Nothing changed") {
+        let undone = self.stock(which, &["undo"]).to_string();
+        if undone.contains("Nothing changed") && !undone.contains("reset git head") {
             self.fail("jj undo does not move on");
         }
     }
