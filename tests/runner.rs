@@ -57,9 +57,11 @@ mod jj {
     mod test_machine;
     mod test_mixed;
     mod test_names;
+    mod test_one_stack;
     mod test_op_log;
     mod test_page;
     mod test_revsets;
+    mod test_rows;
     mod test_undo;
 }
 
