@@ -60,6 +60,7 @@ mod jj {
     mod test_one_stack;
     mod test_op_log;
     mod test_page;
+    mod test_peers;
     mod test_revsets;
     mod test_rows;
     mod test_undo;

@@ -254,12 +254,33 @@ impl Dataset {
         workspace.view.bookmark.as_ref() == Some(&self.config.trunk)
     }
 
-    /// Keys whose committed state is another than this checkout's working refs correspond to. None on the trunk: its working refs are
+    /// Where the checkout's bookmark is, when it moved on from the commit the working copy stayed at: another checkout committed on it.
+    pub(crate) fn ahead(&self, workspace: &Workspace) -> Result<Option<CommitId>> {
+        let Some(bookmark) = &workspace.view.bookmark else {
+            return Ok(None);
+        };
+        let position = self.vcs.position()?;
+        if self.vcs.kind() != VcsKind::Jj || position.bookmarks.contains(bookmark) {
+            return Ok(None);
+        }
+        let there = self.vcs.bookmarks()?.remove(bookmark);
+        let (Some(there), Some(here)) = (there, &position.head) else {
+            return Ok(None);
+        };
+        Ok(self.vcs.is_ancestor(here, &there)?.then_some(there))
+    }
+
+    /// Keys whose committed state is another than this checkout's working refs correspond to; where the bookmark moved on, what is
+    /// committed there counts. None on the trunk: its working refs are
     /// the upstream branches, which were never forked.
     pub fn stale_keys(&self, manifests: &Manifests, workspace: &Workspace) -> Vec<ObjectKey> {
         if self.on_trunk(workspace) {
             return Vec::new();
         }
+        // What cannot be read there is told by whoever reads it.
+        let ahead = self.ahead(workspace).ok().flatten();
+        let ahead = ahead.and_then(|commit| self.manifests_at(&commit).ok());
+        let manifests = ahead.as_ref().unwrap_or(manifests);
         let bases = workspace.view.base_states.iter();
         let stale = bases.filter(|(key, base)| {
             let Some(manifest) = manifests.get(*key) else {

@@ -208,6 +208,12 @@ pub trait Vcs: Send + Sync {
     /// Which of `commits` are visible: reachable from a ref or a checkout's head.
     fn visible(&self, commits: &[CommitId]) -> Result<Vec<bool>>;
 
+    /// Whether `descendant` is on top of `ancestor`. Only asked under jj, where a bookmark can move on without the working copy.
+    fn is_ancestor(&self, ancestor: &CommitId, descendant: &CommitId) -> Result<bool> {
+        let _ = (ancestor, descendant);
+        Ok(false)
+    }
+
     /// A digest over every visible commit id.
     fn history_digest(&self) -> Result<String>;
 

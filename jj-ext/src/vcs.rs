@@ -188,6 +188,15 @@ impl Vcs for JjVcs {
             .collect())
     }
 
+    fn is_ancestor(&self, ancestor: &CommitId, descendant: &CommitId) -> Result<bool> {
+        let (Some(ancestor), Some(descendant)) = (jj_id(ancestor), jj_id(descendant)) else {
+            return Ok(false);
+        };
+        let repo = self.0.repo();
+        let answer = repo.index().is_ancestor(&ancestor, &descendant).block_on();
+        answer.map_err(|error| failed("cannot read jj's index", error))
+    }
+
     fn history_digest(&self) -> Result<String> {
         let repo = self.0.repo();
         let mut heads: Vec<String> = repo.view().heads().iter().map(JjCommitId::hex).collect();

@@ -35,6 +35,12 @@ fn about(
     if position.bookmarks.contains(bookmark) {
         return moved(dataset, workspace, &position, bookmark);
     }
+    if let Some(there) = dataset.ahead(workspace)? {
+        return Ok(Some(format!(
+            "bookmark '{bookmark}' moved on to {}, where another checkout committed on it; `tether new {bookmark}` takes that in",
+            there.short()
+        )));
+    }
     let exists = dataset.vcs.bookmarks()?.contains_key(bookmark);
     Ok(Some(left(bookmark, &position, exists)))
 }
