@@ -58,11 +58,19 @@ fn journals(dir: &WorkDir<'_>) -> usize {
     })
 }
 
-/// Kills the commit at every step; `between` is what happens before tether runs again.
+/// jj's own steps, and every third of the others: test_kill.rs is at each.
+fn some(steps: Vec<String>) -> Vec<String> {
+    let kept = steps.into_iter().enumerate();
+    let kept = kept.filter(|(at, step)| step.starts_with("jj.") || at % 3 == 0);
+    kept.map(|(_, step)| step).collect()
+}
+
+/// Kills the commit at its steps; `between` is what happens before tether runs again.
 fn killed_everywhere(place: Place, between: impl Fn(&WorkDir<'_>)) {
     let saved = fixture(place);
     let steps = saved.steps(&COMMIT);
     assert!(steps.len() > 15, "{steps:?}");
+    let steps = some(steps);
     let whole = pins(&saved);
     assert_eq!(whole.len(), 3, "{whole:?}");
     let mut landed = 0;
@@ -98,7 +106,7 @@ fn killed_everywhere(place: Place, between: impl Fn(&WorkDir<'_>)) {
         json(&dir, step, &["verify", "code", "more", "--deep", "--json"]);
     }
     assert!(
-        (2..steps.len() - 8).contains(&landed),
+        (2..steps.len() - 4).contains(&landed),
         "{landed} of {} kills came after the commit had landed",
         steps.len()
     );
