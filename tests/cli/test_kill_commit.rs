@@ -1,9 +1,7 @@
 //! `tether commit`, killed at every step (E12): SIGKILL at each kill point that a whole run passes, one run each.
 
-use std::collections::BTreeSet;
-use std::os::unix::process::ExitStatusExt as _;
-
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 use crate::common::{Saved, TestEnvironment, WorkDir};
 
@@ -27,17 +25,6 @@ fn fixture() -> Saved {
         dir.tether(args).success();
     }
     Saved::new(env)
-}
-
-fn kill_at(dir: &WorkDir<'_>, step: &str) {
-    let mut command = dir.command(["commit", "-m", "killed"]);
-    let output = command.env("TETHER_TEST_KILL_AT", step).output().unwrap();
-    assert_eq!(
-        output.status.signal(),
-        Some(9),
-        "{step}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
 }
 
 fn json(dir: &WorkDir<'_>, step: &str, args: &[&str]) -> Value {
@@ -94,7 +81,7 @@ fn a_commit_killed_at_any_step_is_completed_by_the_next_one() {
     let mut landed = 0;
     for step in &steps {
         let dir = saved.restore();
-        kill_at(&dir, step);
+        dir.killed(["commit", "-m", "killed"], step);
         // Reads work, write nothing, and the log parses.
         json(&dir, step, &["ops", "--json"]);
         json(&dir, step, &["status", "--json"]);
@@ -151,7 +138,7 @@ fn a_killed_commits_pins_are_released_or_on_record_when_the_next_one_pins_others
     for step in pinning {
         let dir = saved.restore();
         let first = pins(&saved);
-        kill_at(&dir, step);
+        dir.killed(["commit", "-m", "killed"], step);
         let code = saved.env.work_dir("code");
         code.write("main.py", "print(3)\n");
         code.git(["commit", "-q", "-a", "-m", "third code"]);
@@ -179,7 +166,7 @@ fn another_writing_command_recovers_a_killed_commit_first() {
     ] {
         let dir = saved.restore();
         let before = dir.read(".tether/objects/code.toml");
-        kill_at(&dir, step);
+        dir.killed(["commit", "-m", "killed"], step);
         dir.tether(["set", "new", "--file", "versioned"]).success();
         assert_eq!(journals(&dir), 0, "{step}");
         assert_eq!(

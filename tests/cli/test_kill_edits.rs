@@ -2,7 +2,6 @@
 //! needs no help, and the same command again gets there.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -98,9 +97,7 @@ impl Story {
         assert!(steps.len() > 8, "{steps:?}");
         for step in &steps {
             let dir = self.fresh();
-            let mut command = dir.command(&self.args);
-            let output = command.env("TETHER_TEST_KILL_AT", step).output().unwrap();
-            assert_eq!(output.status.signal(), Some(9), "{step}: {output:?}");
+            dir.killed(&self.args, step);
             // Reading works whatever was left.
             dir.tether(["status"]).success();
             operations(&dir);

@@ -1,7 +1,5 @@
 //! `tether undo`, killed at every step (E12): it happened whole or not at all, and the next command needs no help.
 
-use std::os::unix::process::ExitStatusExt as _;
-
 use crate::common::{Saved, TestEnvironment, WorkDir};
 
 /// What must be the same whatever step the kill hit, once the undo is through.
@@ -59,9 +57,7 @@ fn killed_everywhere(saved: &Saved) {
     let (mut back, mut through) = (0, 0);
     for step in &steps {
         let dir = saved.restore();
-        let mut command = dir.command(["undo"]);
-        let output = command.env("TETHER_TEST_KILL_AT", step).output().unwrap();
-        assert_eq!(output.status.signal(), Some(9), "{step}: {output:?}");
+        dir.killed(["undo"], step);
         // Reading works whatever was left.
         dir.tether(["status"]).success();
         dir.tether(["ops"]).success();
@@ -133,9 +129,7 @@ fn a_commit_killed_after_it_stood_can_be_undone() {
     });
     for step in ["did.vcs-commit", "view.written", "published", "closing"] {
         let dir = saved.restore();
-        let mut command = dir.command(["commit", "-m", "killed"]);
-        let output = command.env("TETHER_TEST_KILL_AT", step).output().unwrap();
-        assert_eq!(output.status.signal(), Some(9), "{step}: {output:?}");
+        dir.killed(["commit", "-m", "killed"], step);
         assert_eq!(dir.git(["log", "--format=%s"]), "killed\nfirst");
         let undone = dir.tether(["undo", "--json"]).success().json();
         assert_eq!(undone["command"], "commit", "{step}");

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io::Write as _;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -205,6 +206,14 @@ impl WorkDir<'_> {
     #[must_use = "look at what the command answered, or say `.success()`"]
     pub(crate) fn run(&self, mut command: Command) -> Output {
         self.env.output(command.output().unwrap())
+    }
+
+    /// Runs `tether ARGS...`, which ends itself with SIGKILL at a step of its own.
+    #[track_caller]
+    pub(crate) fn killed<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, args: I, step: &str) {
+        let mut command = self.command(args);
+        let output = command.env("TETHER_TEST_KILL_AT", step).output().unwrap();
+        assert_eq!(output.status.signal(), Some(9), "{step}: {output:?}");
     }
 
     /// Runs a shell script in which `tether`, `jj` and `stock-jj` are this build's.

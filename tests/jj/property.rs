@@ -196,10 +196,8 @@ impl<'a> Run<'a> {
         let said = [self.says(0), self.says(1)];
         let view = self.view();
         if let Some(before) = self.said.get(&view) {
-            for (which, name) in ["default", "other"].into_iter().enumerate() {
-                // Where the View says nothing of a workspace, only its file does: another program wrote that.
-                let anchored = view.contains(&format!("ws/{name}"));
-                if let (true, Some(a), Some(b)) = (anchored, &before[which], &said[which])
+            for which in [0, 1] {
+                if let (Some(a), Some(b)) = (&before[which], &said[which])
                     && a != b
                 {
                     let text = format!("{which}: the same View, but {a:?} became {b:?}\n{view}");

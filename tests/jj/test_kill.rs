@@ -1,7 +1,5 @@
 //! E12 under jj: commands killed at every step, jj's own among them. The next command needs no manual clean-up.
 
-use std::os::unix::process::ExitStatusExt as _;
-
 use crate::common::{Saved, TestEnvironment, WorkDir};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,17 +39,6 @@ fn fixture(git: Git, commits: usize) -> Saved {
     }
     dir.write("notes.txt", "mine\n");
     Saved::new(env)
-}
-
-fn killed(dir: &WorkDir<'_>, args: &[&str], step: &str) {
-    let mut command = dir.command(args);
-    let output = command.env("TETHER_TEST_KILL_AT", step).output().unwrap();
-    assert_eq!(
-        output.status.signal(),
-        Some(9),
-        "{step}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
 }
 
 /// What must be the same whatever step the kill hit.
@@ -128,7 +115,7 @@ fn every_step(git: Git, commits: usize) {
     assert_eq!(whole.changed, "A notes.txt");
     for step in steps {
         let dir = saved.restore();
-        killed(&dir, &["commit", "-m", "whole"], &step);
+        dir.killed(["commit", "-m", "whole"], &step);
         // Reading is possible at once, and changes nothing.
         for args in [&["status"][..], &["commit", "-m", "whole"]] {
             let output = dir.tether(args);

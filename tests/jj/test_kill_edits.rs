@@ -1,10 +1,8 @@
 //! E12 and surprise 41 under jj: `add` and `remove` killed at every step are whole or not there; a killed commit is completed also
 //! when stock jj came between.
 
-use std::collections::BTreeSet;
-use std::os::unix::process::ExitStatusExt as _;
-
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 use crate::common::{Saved, TestEnvironment, WorkDir};
 
@@ -30,13 +28,6 @@ fn json(dir: &WorkDir<'_>, step: &str, args: &[&str]) -> Value {
     let output = dir.tether(args);
     assert_eq!(output.code, 0, "{step}: {args:?}: {output}");
     output.json()
-}
-
-#[track_caller]
-fn kill_at(dir: &WorkDir<'_>, args: &[&str], step: &str) {
-    let mut command = dir.command(args);
-    let output = command.env("TETHER_TEST_KILL_AT", step).output().unwrap();
-    assert_eq!(output.status.signal(), Some(9), "{step}: {output:?}");
 }
 
 fn pins(saved: &Saved) -> BTreeSet<String> {
@@ -76,7 +67,7 @@ fn killed_everywhere(place: Place, between: impl Fn(&WorkDir<'_>)) {
     let mut landed = 0;
     for step in &steps {
         let dir = saved.restore();
-        kill_at(&dir, &COMMIT, step);
+        dir.killed(COMMIT, step);
         json(&dir, step, &["ops", "--json"]);
         json(&dir, step, &["status", "--json"]);
         between(&dir);
@@ -142,7 +133,7 @@ fn an_edit_killed_at_any_step_is_whole_or_not_at_all() {
         assert!(steps.len() > 6, "{steps:?}");
         for step in &steps {
             let dir = saved.restore();
-            kill_at(&dir, args, step);
+            dir.killed(args, step);
             json(&dir, step, &["status", "--json"]);
             dir.tether(["set", "more", "--pin", "record"]).success();
             dir.tether(["set", "more", "--pin", "native"]).success();

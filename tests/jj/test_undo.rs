@@ -1,7 +1,5 @@
 //! `tether undo` under jj: one stack with `jj undo`, and the store half of what jj took back.
 
-use std::os::unix::process::ExitStatusExt as _;
-
 use insta::assert_snapshot;
 
 use crate::common::{Saved, TestEnvironment, WorkDir};
@@ -287,9 +285,7 @@ fn killed_everywhere(
     let mut through = 0;
     for step in &steps {
         let dir = saved.restore();
-        let mut command = dir.command(["undo"]);
-        let output = command.env("TETHER_TEST_KILL_AT", step).output().unwrap();
-        assert_eq!(output.status.signal(), Some(9), "{step}: {output:?}");
+        dir.killed(["undo"], step);
         dir.tether(["status"]).success();
         dir.tether(["set", "code", "--pin", "native"]).success();
         if seen(&dir) == before {
