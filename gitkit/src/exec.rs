@@ -359,9 +359,17 @@ mod tests {
         assert!(error.message().contains("no answer"), "{error}");
         assert!(error.message().ends_with(": waiting"), "{error}");
         let pid = std::fs::read_to_string(&mark).unwrap();
-        let stat =
-            std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
-        assert!(stat.is_empty() || stat.contains(") Z "), "{stat}");
+        // The signal is sent; on a busy machine it takes a moment until the process is gone. Left alone it would sleep for 1000 s.
+        let running = || {
+            let stat =
+                std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+            (!stat.is_empty() && !stat.contains(") Z ")).then_some(stat)
+        };
+        let begin = Instant::now();
+        while running().is_some() && begin.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert_eq!(running(), None);
     }
 
     #[test]
