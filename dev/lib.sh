@@ -49,6 +49,7 @@ need_rust() {
 need_build_tools() {
   need_command cc gcc
   need_command git git
+  need_command protoc protobuf-compiler # the lance crates compile their message formats
   need_rust
 }
 

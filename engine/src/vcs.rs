@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::id::{CommitId, OpId};
 use crate::name::BookmarkName;
 use crate::oplog::Operation;
@@ -157,6 +157,30 @@ pub struct UncommitRequest {
     pub bookmark: BookmarkName,
 }
 
+/// Where a checkout goes (`new`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SwitchRequest {
+    /// The bookmark it is on afterwards; `None`: none, and read-only.
+    pub bookmark: Option<BookmarkName>,
+    /// The commit it is on afterwards; an existing bookmark must be there (`StalePlan` otherwise). `None` before the first commit.
+    pub commit: Option<CommitId>,
+    /// Whether the bookmark is made, at `commit`. It must not exist.
+    pub create: bool,
+    /// Whether uncommitted changes come along.
+    pub keep: bool,
+}
+
+/// A bookmark on its way from one commit to another, without the working copy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BookmarkMove {
+    /// The bookmark.
+    pub bookmark: BookmarkName,
+    /// Where it must be (`StalePlan` otherwise); `None`: nowhere, it is made.
+    pub from: Option<CommitId>,
+    /// Where it goes; `None`: it is deleted.
+    pub to: Option<CommitId>,
+}
+
 /// The enclosing repository.
 pub trait Vcs: Send + Sync {
     /// Which adapter.
@@ -250,6 +274,33 @@ pub trait Vcs: Send + Sync {
     /// Takes a dataset commit back. The files in the working tree stay as they are, and nothing of them stays staged; `operation` is the
     /// undo that does it.
     fn uncommit(&self, request: &UncommitRequest, operation: &Operation) -> Result<()>;
+
+    /// Why [`Vcs::switch`] would refuse (an operation in progress, files in the way, uncommitted changes it could not keep apart), before
+    /// anything is written. `Ok`: remarks for the user, such as where uncommitted changes stay.
+    fn check_can_switch(&self, request: &SwitchRequest) -> Result<Vec<String>> {
+        let _ = request;
+        Err(Error::internal("this repository cannot switch bookmarks"))
+    }
+
+    /// Takes the checkout to another place. Nothing the user has not committed is lost: it comes along, stays reachable, or the switch is
+    /// refused. Being there already is success. Where [`Vcs::carries_operations`], `operation` is published in the same step.
+    fn switch(&self, request: &SwitchRequest, operation: &Operation) -> Result<()> {
+        let _ = (request, operation);
+        Err(Error::internal("this repository cannot switch bookmarks"))
+    }
+
+    /// Why [`Vcs::move_bookmark`] would refuse: it is elsewhere, immutable, or conflicted.
+    fn check_can_move_bookmark(&self, request: &BookmarkMove) -> Result<()> {
+        let _ = request;
+        Err(Error::internal("this repository cannot move bookmarks"))
+    }
+
+    /// Moves, makes or deletes a bookmark that this checkout is not on. Being there already is success. Where
+    /// [`Vcs::carries_operations`], `operation` is published in the same step.
+    fn move_bookmark(&self, request: &BookmarkMove, operation: &Operation) -> Result<()> {
+        let _ = (request, operation);
+        Err(Error::internal("this repository cannot move bookmarks"))
+    }
 
     /// What the repository holds that its own next command takes in first, and that this view of it does not show yet: a line to warn
     /// with.
