@@ -49,7 +49,12 @@ need_rust() {
 need_build_tools() {
   need_command cc gcc
   need_command git git
-  need_command protoc protobuf-compiler # the lance crates compile their message formats
+  # The lance crates compile their message formats, and those import the ones that come with protoc.
+  need_command protoc protobuf-compiler
+  if ! printf 'syntax = "proto3"; import "google/protobuf/empty.proto";' |
+    protoc --proto_path=/dev --descriptor_set_out=/dev/null /dev/stdin 2>/dev/null; then
+    need_packages libprotobuf-dev
+  fi
   need_rust
 }
 
